@@ -35,6 +35,7 @@ static void addScheduling(OpPassManager &passes,
     schedule.device = options.scheduleDevice;
     schedule.profile = options.scheduleProfile;
     schedule.customCosts = options.customCosts;
+    schedule.memory = options.scheduleMemory;
     schedule.othersUseDevice = options.othersUseDevice;
     schedule.completeByPlan = options.completeByPlan;
     schedule.reportMisfits = options.reportMisfits;

@@ -32,7 +32,16 @@ struct StageWork {
   std::optional<int64_t> mesh;
   FragmentOp fragment;
   std::optional<double> forward, backward, weight;
+  double exchanging = 0; ///< In collectives, of all of these.
   bool isSplit = false;
+
+  /// Of the forward and all of the backward as an overlapped pair: kernels and
+  /// collectives are two resources.
+  double getPairTime() const {
+    double first = forward.value_or(0);
+    double second = backward.value_or(0) + weight.value_or(0);
+    return std::max({first + second - exchanging, exchanging, first, second});
+  }
 };
 
 /// Those of the stages that have units, in order: some may be empty.
@@ -52,7 +61,7 @@ private:
 };
 } // namespace
 
-using Estimate = function_ref<FailureOr<double>(FragmentOp)>;
+using Estimate = function_ref<FailureOr<UnitSeconds>(FragmentOp)>;
 
 /// Microbatches are alike, so the first one seen of a kind represents all.
 static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
@@ -70,10 +79,11 @@ static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
                                             : stage.weight;
       if (work)
         continue;
-      FailureOr<double> found = estimate(fragment);
+      FailureOr<UnitSeconds> found = estimate(fragment);
       if (failed(found))
         return failure();
-      work = *found;
+      work = found->all;
+      stage.exchanging += found->exchanging;
     }
   return success();
 }
@@ -124,6 +134,9 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
     costs.input = toTime(stage.backward);
     costs.weight = toTime(stage.weight);
     costs.backward = stage.isSplit ? costs.input + costs.weight : costs.input;
+    if (stage.exchanging > 0)
+      costs.overlapped =
+          std::max<int64_t>(1, scale(stage.getPairTime(), 3 * kLongestAction));
     problem.costs.stages.push_back(costs);
     problem.splits.push_back(stage.isSplit);
     problem.placement.push_back(*stage.mesh);
@@ -144,10 +157,10 @@ static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   meshwright::WorkEstimator works(func->getParentOp(), std::move(*customs));
   LogicalResult result = collectWork(
       meshes,
-      [&](FragmentOp fragment) -> FailureOr<double> {
+      [&](FragmentOp fragment) -> FailureOr<UnitSeconds> {
         meshwright::Work work = works.estimate(fragment.getRegion());
-        return work.flops +
-               meshwright::kPerTranscendental * work.transcendentals;
+        return UnitSeconds{work.flops + meshwright::kPerTranscendental *
+                                            work.transcendentals};
       },
       numbers, stages);
   warnOfUncounted(func, works.getUncounted());
@@ -170,6 +183,50 @@ static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
     return failure();
   transfer = (*program)->findLongestTransfer();
   return (*program)->reportUnknown();
+}
+
+/// Where the order has a forward and then a backward of another microbatch, they may
+/// overlap; whether they gain by that is decided when their collectives are known.
+static void pairNeighbours(meshwright::Plan &plan) {
+  for (meshwright::ActionList &list : plan.meshes)
+    for (size_t i = 0; i + 1 < list.size(); ++i) {
+      meshwright::Action &first = list[i];
+      const meshwright::Action &second = list[i + 1];
+      if (first.kind != meshwright::ActionKind::Forward ||
+          second.kind == meshwright::ActionKind::Forward ||
+          second.kind == meshwright::ActionKind::Weight ||
+          first.microbatch == second.microbatch)
+        continue;
+      first.joinsNext = true;
+      ++i;
+    }
+}
+
+/// What each mesh may keep, of so many stages.
+static LogicalResult readRoom(func::FuncOp func, const TimeSource &source,
+                              const meshwright::PlanShape &shape,
+                              int64_t stages, std::vector<int64_t> &room) {
+  if (shape.graph.isChain())
+    room.assign(shape.meshes, std::max(getUsualRoom(shape), stages));
+  else
+    room = getUsualRooms(shape.graph);
+  if (source.memory.empty())
+    return success();
+  SmallVector<StringRef> texts;
+  StringRef(source.memory).split(texts, ',');
+  if (texts.size() != 1 && texts.size() != room.size())
+    return func.emitError() << "mpmd_schedule_memory has " << texts.size()
+                            << " numbers, but the pipeline has " << room.size()
+                            << " meshes; give one for each, or one for all";
+  for (auto [mesh, most] : llvm::enumerate(room)) {
+    StringRef text = texts[texts.size() == 1 ? 0 : mesh].trim();
+    if (text.getAsInteger(10, most) || most < 1)
+      return func.emitError()
+             << "mpmd_schedule_memory: expected a whole number "
+                "of 1 or more, got '"
+             << text << "'";
+  }
+  return success();
 }
 
 FailureOr<meshwright::Plan>
@@ -204,13 +261,10 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
     return failure();
   PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
-  if (shape.graph.isChain()) {
-    problem.mostLive.assign(shape.meshes,
-                            std::max(getUsualRoom(shape), numStages));
-  } else {
+  if (!shape.graph.isChain())
     problem.graph = shape.graph;
-    problem.mostLive = getUsualRooms(shape.graph);
-  }
+  if (failed(readRoom(func, source, shape, numStages, problem.mostLive)))
+    return failure();
   llvm::Expected<meshwright::SearchedPlan> made =
       meshwright::searchPlan(problem);
   if (!made)
@@ -218,5 +272,6 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   for (meshwright::ActionList &list : made->plan.meshes)
     for (meshwright::Action &action : list)
       action.stage = numbers.getNumber(action.stage);
+  pairNeighbours(made->plan);
   return std::move(made->plan);
 }

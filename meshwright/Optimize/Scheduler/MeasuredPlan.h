@@ -11,8 +11,8 @@
 namespace mlir::mpmd {
 
 /// The shortest plan found for the stages as they are: on the meshes of their
-/// units, with backwards in halves where the program has halves, in the memory of
-/// 1F1B. Each action is as long as its fragment has floating point work, and
+/// units, with backwards in halves where the program has halves, in the memory that
+/// the source gives, or that of 1F1B. Each action is as long as its fragment has floating point work, and
 /// transfers take no time, unless the source gives seconds. All units have a
 /// stage. Fails, with an error, where stages are missing or on several meshes.
 FailureOr<meshwright::Plan> makeMeasuredPlan(func::FuncOp func,

@@ -59,6 +59,9 @@ def PipelineSchedulerPass
     Option<"customCosts", "custom-costs", "::meshwright::TextOption",
            /*default=*/"",
            "For schedule auto: what custom calls do, separated by semicolons.">,
+    Option<"memory", "memory", "::meshwright::TextOption", /*default=*/"",
+           "For schedule auto: stages of microbatches that a mesh may keep, a "
+           "number or one for each mesh, separated by commas.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
            "Keep nothing of the schedule but the order of the block. "

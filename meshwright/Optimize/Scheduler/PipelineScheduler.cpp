@@ -198,7 +198,7 @@ private:
       return success();
     }
     TimeSource times{device.getValue().text, profile.getValue().text,
-                     customCosts.getValue().text};
+                     customCosts.getValue().text, memory.getValue().text};
     meshwright::Plan plan; // Of a schedule that is no relation.
     FailureOr<OrderedMeshes> meshes =
         getOrderedMeshes(func, graph, option, times, plan);

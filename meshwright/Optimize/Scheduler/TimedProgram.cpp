@@ -96,17 +96,17 @@ static std::vector<std::string> getOrigins(FragmentOp fragment) {
   return origins;
 }
 
-FailureOr<double> TimedProgram::measure(FragmentOp unit) {
+FailureOr<UnitSeconds> TimedProgram::measure(FragmentOp unit) {
   if (profile) {
     std::vector<std::string> origins = getOrigins(unit);
     double flops = works->estimate(unit.getRegion()).flops;
     if (std::optional<double> seconds =
             profile->findSeconds("", unit.getMeshName(), origins, flops))
-      return *seconds;
+      return UnitSeconds{*seconds};
     missing.insert(llvm::join(origins, ", ") + " on mesh " +
                    unit.getMeshName().str());
     if (!costs)
-      return 0.0;
+      return UnitSeconds();
   }
   FailureOr<sdy::MeshAttr> mesh = getMeshOrError(unit, unit.getMeshName());
   if (failed(mesh))
@@ -120,7 +120,7 @@ FailureOr<double> TimedProgram::measure(FragmentOp unit) {
   if (failed(cost))
     return failure();
   uncounted.insert(cost->uncounted.begin(), cost->uncounted.end());
-  return cost->getSeconds();
+  return UnitSeconds{cost->getSeconds(), cost->collectiveSeconds};
 }
 
 double TimedProgram::getTransferSeconds(TransferOp transfer) const {

@@ -25,14 +25,21 @@
 
 namespace mlir::mpmd {
 
-/// Where the times of a searched plan come from.
+/// Where the times of a searched plan come from, and the memory that it may take.
 struct TimeSource {
   std::string device;      ///< A name or a file; empty if there is none.
   std::string profile;     ///< A file; empty if there is none.
   std::string customCosts; ///< As `parseCostList` reads it.
+  /// Stages of microbatches: a number, or one for each mesh; empty for those of 1F1B.
+  std::string memory;
 
   /// Whether times are seconds; else they are floating point work.
   bool isInSeconds() const { return !device.empty() || !profile.empty(); }
+};
+
+struct UnitSeconds {
+  double all = 0;
+  double exchanging = 0; ///< In collectives, if the device says it.
 };
 
 class TimedProgram {
@@ -46,7 +53,7 @@ public:
   ArrayRef<MeshUnits> getUnits() const { return units; }
 
   /// Seconds of a unit: of the profile, else those of the device, else 0.
-  FailureOr<double> measure(FragmentOp unit);
+  FailureOr<UnitSeconds> measure(FragmentOp unit);
   /// The longest that any unit takes to send its results to another mesh.
   double findLongestTransfer();
 

@@ -25,6 +25,7 @@ TYPES = {
     "mpmd_pipeline_schedule": "schedule",
     "mpmd_schedule_device": "text",
     "mpmd_schedule_profile": "text",
+    "mpmd_schedule_memory": "text",
     "mpmd_custom_costs": "text",
     "mpmd_complete_schedule": "bool",
     "mpmd_report_misfits": "bool",

@@ -62,6 +62,22 @@
 // RUN:   | FileCheck %s --check-prefix=UNUSED
 // UNUSED: warning: schedule 1F1B does not depend on times; mpmd_schedule_device and mpmd_schedule_profile are for schedule auto
 
+// With memory for one microbatch, its backward ends before the next begins.
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto memory=1" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+// RUN: mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-optimize-pipeline=pipeline-schedule=builtin:auto schedule-memory={\"2, 1\"}" \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto memory={\"1,1,1\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ROOMS
+// ROOMS: program.mlir:5:{{.*}} error: mpmd_schedule_memory has 3 numbers, but the pipeline has 2 meshes; give one for each, or one for all
+// RUN: not mpmd-opt %t/program.mlir \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto memory={\"1,0\"}" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ROOM
+// ROOM: program.mlir:5:{{.*}} error: mpmd_schedule_memory: expected a whole number of 1 or more, got '0'
+
 // Units on the host are no stages, and helpers may have any name.
 // RUN: mpmd-opt %t/helper.mlir \
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu" \

@@ -64,6 +64,16 @@ def test_pairs_go_with_other_options(options):
     assert_close(train(lowered, "Combined1F1B"), train_plainly(4, 1))
 
 
+def test_auto_pairs_where_time_and_memory_allow():
+    options = {"mpmd_schedule_device": "h100"}
+    roomy = lower("auto", **options, mpmd_schedule_memory="8")
+    tight = lower("auto", **options, mpmd_schedule_memory="1")
+    assert find_pairs(roomy) and not find_pairs(tight)
+    step, longer = (lowered.simulate("h100").makespan_s for lowered in (roomy, tight))
+    assert step < longer
+    assert_close(train(roomy, "auto"), train_plainly(4, 1))
+
+
 TOGETHER = {
     "mpmd_defer_reductions": True,
     "mpmd_hoist_invariants": True,

@@ -25,6 +25,8 @@ PAIRED = {
     "Combined1F1B": 4,
     "CombinedInterleaved1F1B": 8,
 }
+#: Those that may, by times and memory.
+SEARCHED = {"auto": 4}
 
 
 def make_topology() -> dict[str, Mesh]:
@@ -106,7 +108,7 @@ def make_inputs(stages, copies, microbatches, shared=False):
 
 def lower(schedule, microbatches=8, log=None, topology=None, shared=False, **options):
     topology = topology or make_topology()
-    stages, copies = PAIRED[schedule], count_copies(schedule)
+    stages, copies = (PAIRED | SEARCHED)[schedule], count_copies(schedule)
     where = mw.pipeline.stage_assignment(schedule, topology, stages)
     config = mw.make_config(
         topology,
@@ -135,7 +137,7 @@ def lower(schedule, microbatches=8, log=None, topology=None, shared=False, **opt
 def train(lowered, schedule, microbatches=8, steps=2, shared=False):
     """Losses and weights of a few steps; over processes, on each of them."""
     weights, xs, ys = make_inputs(
-        PAIRED[schedule], count_copies(schedule), microbatches, shared
+        (PAIRED | SEARCHED)[schedule], count_copies(schedule), microbatches, shared
     )
     compiled = lowered.compile()
     place = compiled.input_shardings[0]
