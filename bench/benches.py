@@ -67,6 +67,12 @@ BENCHES = (
         "lower",
         "step with pairs, by that without; needs a plugin for GPUs",
     ),
+    Bench(
+        "pair_growth",
+        "pair_growth.py --microbatches 8 --layers 1 --repeat 2",
+        "lower",
+        "partitioning pairs, by none and by a quarter of the microbatches",
+    ),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"
@@ -90,6 +96,12 @@ BENCHES = (
         "tower_schedules.py --bin {bin}",
         "lower",
         "auto, by the best mixture of fixed schedules",
+    ),
+    Bench(
+        "unequal",
+        "unequal_layers.py",
+        "higher",
+        "models with unequal layers: equal numbers of them, by the plan",
     ),
     Bench(
         "passes",

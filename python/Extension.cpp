@@ -352,6 +352,7 @@ static nb::tuple plan(nb::handle input, bool isProgram,
                       const std::string &memory,
                       std::vector<std::string> schedules,
                       std::vector<int64_t> microbatches,
+                      std::vector<int64_t> meshes,
                       std::vector<std::string> costs, size_t candidates) {
   TextPlanRequest request;
   request.input = viewText(input);
@@ -361,6 +362,7 @@ static nb::tuple plan(nb::handle input, bool isProgram,
   request.memory = memory;
   request.schedules = std::move(schedules);
   request.microbatches = std::move(microbatches);
+  request.meshes = std::move(meshes);
   request.costs = std::move(costs);
   request.candidates = candidates;
   std::string error;
@@ -526,7 +528,8 @@ NB_MODULE(_meshwright, m) {
   m.def(
       "plan", &plan, nb::arg("input"), nb::arg("is_program"), nb::arg("device"),
       nb::arg("devices"), nb::arg("memory"), nb::arg("schedules"),
-      nb::arg("microbatches"), nb::arg("costs"), nb::arg("candidates") = 0,
+      nb::arg("microbatches"), nb::arg("meshes"), nb::arg("costs"),
+      nb::arg("candidates") = 0,
       "The best layout of a model, as JSON and as text. `input` are layers as "
       "JSON, or a program. The JSON has the best `candidates` with their "
       "configurations. Raises ValueError.");

@@ -166,9 +166,14 @@ with 4 to 32 microbatches: of 177 such pipelines its order is shorter than the b
 builtin one that fits in 48, by up to 29.5 %, as long in 129, and longer in none.
 DualPipe is not among them: it has two copies of the model.
 
+Which layers make a stage, and which stages share a mesh, `meshwright plan --schedules
+auto` chooses [together with the order](plan.md#unequal-layers).
+
 In a program, `mpmd_pipeline_schedule=auto` looks at the stages that the program has, in
-the memory of 1F1B. Times are floating point work of the fragments and transfers take
-none, unless options say otherwise:
+the memory of 1F1B, or that of `mpmd_schedule_memory=3,3,2`. Where a forward is followed
+by a backward of another microbatch, the two are a [pair](#overlapped-pairs) if that
+gains. Times are floating point work of the fragments and transfers take none, unless
+options say otherwise:
 
 - `mpmd_schedule_device=h100`: seconds of the [cost model](cost-model.md) on that
   device, with what collectives inside of fragments take, and the longest transfer;
@@ -392,10 +397,10 @@ what else reads all gradients out, or take post_validate=False
 
 A device runs one program after the other, so that nothing hides the collectives of a
 fragment that has nothing else to do meanwhile. Where a schedule has two actions in one
-step (DualPipe, DualPipeV, Combined1F1B, CombinedInterleaved1F1B and files), the
-forward and the backward become one program (`mpmd-fuse-overlapped-pairs`), whose
-compiler can run the collectives of the one beside the work of the other. There is one
-such program for all microbatches that compute the same, with the donations of both;
+step (DualPipe, DualPipeV, Combined1F1B, CombinedInterleaved1F1B and files), or `auto` a
+backward after a forward, the two become one program (`mpmd-fuse-overlapped-pairs`),
+whose compiler can run the collectives of the one beside the work of the other. There is
+one such program for all microbatches that compute the same, with the donations of both;
 effects keep their order. What a step gains, `meshwright simulate`
 [shows](simulate.md#overlapped-pairs).
 
@@ -408,8 +413,9 @@ category `overlap` (`mpmd_remarks`), where
 - the second needs what the first computes, directly or by way of other meshes;
 - the first would wait for longer for what only the second needs than the two hide of
   each other. With `mpmd_schedule_device`, that is what the
-  [cost model](cost-model.md#overlapped-pairs) says; without, the shorter one is taken
-  to be hidden, and work is counted in operations.
+  [cost model](cost-model.md#overlapped-pairs) says, and transfers take their time, one
+  after the other on the ways out of a mesh and into one; without, the shorter one is
+  taken to be hidden, work is counted in operations, and transfers take nothing.
 
 A pair holds what both read and return until both have ended, and the next stage gets
 the result of a forward when the backward has ended, too. How much of the exchanges of

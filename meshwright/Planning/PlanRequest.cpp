@@ -35,9 +35,16 @@ llvm::Expected<PlanInputs> meshwright::makeInputs(const PlanRequest &request) {
       return llvm::createStringError("microbatches: expected numbers of 1 or "
                                      "more");
   inputs.microbatches = request.microbatches;
+  for (int64_t count : request.meshes)
+    if (count < 1 || request.devices % count)
+      return llvm::createStringError("meshes: expected divisors of the " +
+                                     llvm::Twine(request.devices) +
+                                     " devices, got " + llvm::Twine(count));
+  inputs.meshes = request.meshes;
   llvm::Expected<CustomCosts> customs = parseCustomCosts(request.costs);
   if (!customs)
     return customs.takeError();
   inputs.customs = std::move(*customs);
+  inputs.customTexts = request.costs;
   return inputs;
 }

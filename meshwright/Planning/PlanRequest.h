@@ -16,6 +16,7 @@ struct PlanRequest {
   std::string memory; ///< Such as `80GB`; empty for what the device has.
   std::vector<std::string> schedules;
   std::vector<int64_t> microbatches;
+  std::vector<int64_t> meshes;
   std::vector<std::string> costs; ///< `name=flops:formula`.
 };
 

@@ -11,6 +11,7 @@
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Planning/CutSearch.h"
 #include "meshwright/Planning/GraphSearch.h"
+#include "meshwright/Planning/JointSearch.h"
 #include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,8 +25,8 @@ using namespace meshwright;
 
 /// Layouts that are simulated in the end.
 static constexpr size_t kMostFinalists = 8;
-/// Of these, how many get an order that is searched, if that is asked
-/// for: a search takes seconds.
+/// Of their shapes, how many get cuts, places and an order that are searched together,
+/// if that is asked for: a search takes seconds.
 static constexpr size_t kMostMeasured = 4;
 static constexpr int64_t kMostDevices = 1 << 20;
 /// Microbatches for each stage; the bubble is nothing beyond.
@@ -34,10 +35,19 @@ static constexpr int64_t kMostPerStage = 32;
 static std::vector<const Schedule *> getUsualSchedules() {
   std::vector<const Schedule *> schedules;
   for (llvm::StringRef name :
-       {"1F1B", "GPipe", "ZeroBubbleH1", "ZeroBubbleV", "Interleaved1F1B"})
+       {"1F1B", "GPipe", "ZeroBubbleH1", "ZeroBubbleV", "Interleaved1F1B",
+        "Combined1F1B", "CombinedInterleaved1F1B"})
     if (const Schedule *schedule = findSchedule(name))
       schedules.push_back(schedule);
   return schedules;
+}
+
+/// Whether forwards and backwards run as pairs, of which only collectives can be hidden.
+static bool hasPairs(const Plan &plan) {
+  return llvm::any_of(plan.meshes, [](const ActionList &list) {
+    return llvm::any_of(list,
+                        [](const Action &action) { return action.joinsNext; });
+  });
 }
 
 namespace {
@@ -80,7 +90,7 @@ private:
   /// Dates a layout by the timeline of its schedule.
   bool date(Layout &layout);
   void addFinalist(const Layout &layout);
-  /// Replaces the finalists by those with a searched order, or adds
+  /// Replaces the finalists by those whose stages and order are searched, or adds
   /// these.
   void measureFinalists();
   /// Ranks the finalists by the simulated step. Fails if there is none of any,
@@ -173,7 +183,8 @@ void Search::addCandidates(int64_t meshes, MeshSplit split,
       continue;
     layout.placement = std::move(*placement);
     for (bool recomputes : {false, true}) {
-      if (recomputes && !trains)
+      // What is computed again is computed before all of a backward.
+      if (recomputes && (!trains || schedule->splitsBackward))
         continue;
       layout.recomputes = recomputes;
       StageCost all = getCosts(layout).get(0, inputs.layers.layers.size());
@@ -206,7 +217,8 @@ void Search::listCandidates() {
   const Layers &layers = inputs.layers;
   for (int64_t meshes = 1; meshes <= inputs.devices; ++meshes) {
     if (inputs.devices % meshes ||
-        meshes > static_cast<int64_t>(layers.layers.size()))
+        meshes > static_cast<int64_t>(layers.layers.size()) ||
+        (!inputs.meshes.empty() && !llvm::is_contained(inputs.meshes, meshes)))
       continue;
     int64_t each = inputs.devices / meshes;
     std::vector<int64_t> counts = listMicrobatches(meshes);
@@ -287,32 +299,31 @@ void Search::addFinalist(const Layout &layout) {
     finalists.pop_back();
 }
 
-/// Whether two layouts have the same stages on the same meshes.
-static bool haveSameStages(const Layout &a, const Layout &b) {
-  return a.ends == b.ends && a.placement == b.placement &&
-         a.microbatches == b.microbatches && a.split.data == b.split.data &&
-         a.split.tensor == b.split.tensor && a.recomputes == b.recomputes;
+/// Whether two layouts differ in their stages alone.
+static bool haveSameShape(const Layout &a, const Layout &b) {
+  return a.meshes == b.meshes && a.microbatches == b.microbatches &&
+         a.split.data == b.split.data && a.split.tensor == b.split.tensor &&
+         a.recomputes == b.recomputes;
 }
 
 void Search::measureFinalists() {
   std::vector<Layout> measured;
+  llvm::SmallVector<const Layout *, kMostMeasured> shapes;
   for (const Layout &layout : finalists) {
-    if (measured.size() == kMostMeasured)
+    if (shapes.size() == kMostMeasured)
       break;
-    if (llvm::any_of(measured, [&](const Layout &other) {
-          return haveSameStages(layout, other);
+    if (llvm::any_of(shapes, [&](const Layout *other) {
+          return haveSameShape(layout, *other);
         }))
       continue;
-    Layout made = layout;
-    made.schedule = findSchedule("auto");
-    const StageCosts &costs = getCosts(made);
-    UnitTimes times = makeUnitTimes(costs, made, crossesDomains());
-    std::optional<Plan> found =
-        makeMeasuredPlan(inputs, costs, made, times.costs);
-    if (!found)
-      continue;
-    made.measured = std::make_shared<const Plan>(std::move(*found));
-    measured.push_back(std::move(made));
+    shapes.push_back(&layout);
+    std::vector<Layout> starts;
+    llvm::copy_if(
+        finalists, std::back_inserter(starts),
+        [&](const Layout &other) { return haveSameShape(layout, other); });
+    if (std::optional<Layout> found =
+            searchJointly(inputs, getCosts(layout), starts))
+      measured.push_back(std::move(*found));
   }
   if (isOnlyAuto)
     finalists.clear();
@@ -384,8 +395,13 @@ llvm::Expected<PlanResult> Search::run() {
         candidate.bound >= finalists.back().seconds)
       break;
     Layout &layout = candidate.layout;
-    if (!getPlan(layout) || !cut(layout) || !date(layout))
+    const Plan *order = getPlan(layout);
+    if (!order || (layout.split.tensor == 1 && inputs.schedules.empty() &&
+                   hasPairs(*order)))
       continue;
+    if (!cut(layout) || !date(layout))
+      continue;
+    layout.hasPairs = hasPairs(*order);
     ++result.fitting;
     addFinalist(layout);
   }

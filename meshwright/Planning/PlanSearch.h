@@ -21,6 +21,7 @@ namespace meshwright {
 struct PlanInputs {
   Layers layers;
   CustomCosts customs; ///< For layers that are read from a program.
+  std::vector<std::string> customTexts; ///< The same, as the user has them.
   Device device;
   std::string deviceText; ///< Its name or file, as the user has it.
   int64_t devices = 1;
@@ -28,6 +29,7 @@ struct PlanInputs {
   /// Those to try; the usual ones if empty.
   std::vector<const Schedule *> schedules;
   std::vector<int64_t> microbatches; ///< To try; all that divide the batch.
+  std::vector<int64_t> meshes;       ///< To try; all that divide the devices.
 };
 
 /// One way to lay out a model.
@@ -36,6 +38,7 @@ struct Layout {
   int64_t meshes = 1, chunks = 1, microbatches = 1;
   MeshSplit split;
   bool recomputes = false;
+  bool hasPairs = false; ///< Whether its schedule overlaps actions.
 
   /// Where each stage ends, in layers, and on which mesh it is.
   std::vector<size_t> ends;
@@ -43,13 +46,16 @@ struct Layout {
   StageGraph graph; ///< What feeds what, if the layers have towers.
 
   /// Seconds of a step, and what it is made of, on the busiest mesh: sums over
-  /// tensor-parallel devices, other work, waiting, and the end of a step.
+  /// tensor-parallel devices that no pair hides, other work, waiting, and the end of a
+  /// step.
   double seconds = 0;
   double reduces = 0, compute = 0, idle = 0, stepEnd = 0;
   double peakBytes = 0; ///< Of the fullest device.
   int64_t fullestMesh = 0;
   /// The order, if it is searched.
   std::shared_ptr<const Plan> measured;
+  /// Stages of microbatches that it may keep on each mesh, if it is searched.
+  std::vector<int64_t> room;
 };
 
 struct PlanResult {

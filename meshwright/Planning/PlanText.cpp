@@ -5,6 +5,7 @@
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <cmath>
@@ -179,12 +180,27 @@ static void writeConfig(OStream &json, const PlanInputs &inputs,
                      layout.graph.isChain() ? layout.schedule->name.str()
                                             : layout.schedule->name.str() +
                                                   ":" + toString(layout.graph));
-      if (layout.measured)
+      // Orders are searched, and pairs chosen, by these times.
+      if (layout.measured || layout.hasPairs) {
         json.attribute("mpmd_schedule_device", toUtf8(inputs.deviceText));
+        if (!inputs.customTexts.empty())
+          json.attribute("mpmd_custom_costs",
+                         toUtf8(llvm::join(inputs.customTexts, ";")));
+      }
+      if (layout.measured)
+        json.attribute("mpmd_schedule_memory",
+                       llvm::join(llvm::map_range(layout.room,
+                                                  [](int64_t most) {
+                                                    return std::to_string(most);
+                                                  }),
+                                  ","));
       json.attribute("mpmd_complete_schedule", true);
       if (layout.recomputes) {
         json.attribute("mpmd_fragment_remat", true);
         json.attribute("mpmd_merge_remat_fragments", true);
+        // Schedule auto takes them in either way.
+        if (layout.measured)
+          json.attribute("mpmd_split_bwd_fragments", false);
       }
     });
   });

@@ -44,7 +44,48 @@ static func::FuncOp findMicrobatch(ModuleOp module) {
   return found;
 }
 
-/// Of each argument whether all calls pass the same value.
+/// How often a call runs: once in each iteration of the loops around it.
+static uint64_t countRuns(mpmd::CallOp call) {
+  uint64_t runs = 1;
+  for (auto loop = call->getParentOfType<mpmd::ForOp>(); loop;
+       loop = loop->getParentOfType<mpmd::ForOp>())
+    runs = llvm::SaturatingMultiply<uint64_t>(runs, loop.getIterations());
+  return runs;
+}
+
+/// What a loop passes on unchanged is what went in.
+static Value lookThroughLoops(Value value) {
+  while (auto loop = value.getDefiningOp<mpmd::ForOp>()) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    Block &body = loop.getRegion().front();
+    if (lookThroughLoops(body.getTerminator()->getOperand(number)) !=
+        body.getArgument(number))
+      break;
+    value = loop->getOperand(number);
+  }
+  return value;
+}
+
+/// What a value is outside of the loops around a call, if it is the same in all of
+/// their iterations; null otherwise.
+static Value findInvariant(Value value, mpmd::CallOp call) {
+  for (auto loop = call->getParentOfType<mpmd::ForOp>(); loop;
+       loop = loop->getParentOfType<mpmd::ForOp>()) {
+    Block &body = loop.getRegion().front();
+    if (value.getParentBlock() != &body)
+      continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    // The last argument counts.
+    if (!argument || argument.getArgNumber() >= loop->getNumOperands() ||
+        lookThroughLoops(
+            body.getTerminator()->getOperand(argument.getArgNumber())) != value)
+      return nullptr;
+    value = loop->getOperand(argument.getArgNumber());
+  }
+  return value;
+}
+
+/// Of each argument whether all calls pass the same value, in all iterations of loops.
 static std::vector<bool> findParameters(func::FuncOp function,
                                         ArrayRef<mpmd::CallOp> calls) {
   std::vector<bool> isParameter;
@@ -53,9 +94,14 @@ static std::vector<bool> findParameters(func::FuncOp function,
     bool isSame = type && isa<FloatType>(type.getElementType());
     // A call may pass less than there is.
     unsigned number = argument.getArgNumber();
-    for (mpmd::CallOp call : calls)
-      isSame &= number < call->getNumOperands() &&
-                call->getOperand(number) == calls.front()->getOperand(number);
+    Value first;
+    for (mpmd::CallOp call : calls) {
+      Value passed = number < call->getNumOperands()
+                         ? findInvariant(call->getOperand(number), call)
+                         : Value();
+      first = first ? first : passed;
+      isSame &= passed && passed == first;
+    }
     isParameter.push_back(isSame);
   }
   return isParameter;
@@ -131,7 +177,11 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
   }
 
   Layers layers;
-  layers.microbatches = std::max<int64_t>(1, calls.size());
+  uint64_t runs = 0;
+  for (mpmd::CallOp call : calls)
+    runs = llvm::SaturatingAdd(runs, countRuns(call));
+  layers.microbatches = static_cast<int64_t>(
+      std::clamp<uint64_t>(runs, 1, std::numeric_limits<int64_t>::max()));
   layers.isNarrow = element && element.getIntOrFloatBitWidth() <= 16;
   layers.uncounted = works.getUncounted();
   // Examples are the first dimension of what goes from layer to layer.

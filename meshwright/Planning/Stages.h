@@ -7,6 +7,7 @@
 
 #include "meshwright/Cost/Collective.h"
 #include "meshwright/Planning/Layers.h"
+#include <algorithm>
 
 namespace meshwright {
 
@@ -28,6 +29,11 @@ struct StageCost {
   double residualBytes = 0; ///< Of one microbatch, while its backward runs.
 
   double getTime() const { return forward + backward; }
+  /// Of a forward and a backward as an overlapped pair: kernels and collectives are two
+  /// resources.
+  double getPairTime() const {
+    return std::max({getTime() - reduces, reduces, forward, backward});
+  }
 };
 
 /// Costs of all runs of layers, by sums from the first layer on.

@@ -47,6 +47,7 @@ UnitTimes meshwright::makeUnitTimes(const StageCosts &costs,
     action.input = toUnits(stage.input);
     action.weight = toUnits(stage.weight);
     action.backward = action.input + action.weight;
+    action.overlapped = toUnits(stage.getPairTime());
   }
   // As many of them as there are actions still add up.
   times.costs.transfer = std::llround(std::min(transfer / times.unit, 0x1p40));
@@ -79,39 +80,79 @@ void meshwright::measureMemory(const StageCosts &costs, const Plan &plan,
   }
 }
 
+namespace {
+/// What a mesh has beside the microbatches that it keeps, and what one of these takes
+/// in its stages.
+struct MeshMemory {
+  double fixed = 0, residual = 0;
+  double mostKept = 0, sumKept = 0;
+  int64_t stages = 0;
+};
+} // namespace
+
+static std::vector<MeshMemory> sumMemory(const StageCosts &costs,
+                                         const Layout &layout) {
+  std::vector<MeshMemory> meshes(layout.meshes);
+  for (auto [stage, place] :
+       llvm::zip_equal(getStages(costs, layout), layout.placement)) {
+    MeshMemory &mesh = meshes[place];
+    mesh.fixed += stage.fixedBytes;
+    mesh.residual = std::max(mesh.residual, stage.residualBytes);
+    mesh.mostKept = std::max(mesh.mostKept, stage.keptBytes);
+    mesh.sumKept += stage.keptBytes;
+    ++mesh.stages;
+  }
+  return meshes;
+}
+
+double meshwright::findLeastMemory(const StageCosts &costs,
+                                   const Layout &layout) {
+  double most = 0;
+  for (const MeshMemory &mesh : sumMemory(costs, layout))
+    most = std::max(most, mesh.fixed + mesh.sumKept + mesh.residual);
+  return most;
+}
+
 /// Stages of a microbatch that each mesh has room for.
 static std::vector<int64_t> findMemoryLimits(const PlanInputs &inputs,
-                                             llvm::ArrayRef<StageCost> stages,
+                                             const StageCosts &costs,
                                              const Layout &layout) {
   std::vector<int64_t> limits;
-  double all = double(layout.microbatches * layout.chunks);
-  for (int64_t mesh = 0; mesh < layout.meshes; ++mesh) {
-    double left = inputs.memory, kept = 0, residual = 0;
-    for (auto [stage, place] : llvm::zip(stages, layout.placement)) {
-      if (place != mesh)
-        continue;
-      left -= stage.fixedBytes;
-      kept = std::max(kept, stage.keptBytes);
-      residual = std::max(residual, stage.residualBytes);
-    }
-    double most = kept > 0 ? (left - residual) / kept : all;
+  for (const MeshMemory &mesh : sumMemory(costs, layout)) {
+    double all = double(layout.microbatches * mesh.stages);
+    double left = inputs.memory - mesh.fixed - mesh.residual;
+    double most = mesh.mostKept > 0 ? left / mesh.mostKept : all;
     limits.push_back(static_cast<int64_t>(
-        std::clamp(std::floor(most), double(layout.chunks), all)));
+        std::clamp(std::floor(most), double(mesh.stages), all)));
   }
   return limits;
+}
+
+PipelineProblem meshwright::makeProblem(const PlanInputs &inputs,
+                                        const StageCosts &costs,
+                                        const Layout &layout,
+                                        const PipelineCosts &times) {
+  PipelineProblem problem;
+  problem.microbatches = layout.microbatches;
+  problem.costs = times;
+  problem.placement = layout.placement;
+  problem.graph = layout.graph;
+  // What is computed again is computed before all of a backward, and nothing waits for
+  // the gradient of a first input.
+  problem.splits.assign(layout.placement.size(), !layout.recomputes);
+  StageLinks links = problem.getLinks();
+  for (size_t stage = 0; stage < problem.splits.size(); ++stage)
+    if (links.before[stage].empty())
+      problem.splits[stage] = false;
+  problem.mostLive = findMemoryLimits(inputs, costs, layout);
+  return problem;
 }
 
 std::optional<Plan> meshwright::makeMeasuredPlan(const PlanInputs &inputs,
                                                  const StageCosts &costs,
                                                  Layout &layout,
                                                  const PipelineCosts &times) {
-  PipelineProblem problem;
-  problem.microbatches = layout.microbatches;
-  problem.costs = times;
-  problem.placement = layout.placement;
-  problem.graph = layout.graph;
-  problem.splits.assign(layout.placement.size(), true);
-  problem.mostLive = findMemoryLimits(inputs, getStages(costs, layout), layout);
+  PipelineProblem problem = makeProblem(inputs, costs, layout, times);
   llvm::Expected<SearchedPlan> made = searchPlan(problem);
   if (!made) {
     llvm::consumeError(made.takeError());
@@ -120,6 +161,7 @@ std::optional<Plan> meshwright::makeMeasuredPlan(const PlanInputs &inputs,
   measureMemory(costs, made->plan, layout);
   if (layout.peakBytes > inputs.memory)
     return std::nullopt;
+  layout.room = problem.mostLive;
   return std::move(made->plan);
 }
 
@@ -151,6 +193,7 @@ static PipelineModel makeModel(const PlanInputs &inputs,
     stage.times.input = toTicks(cost.input);
     stage.times.weight = toTicks(cost.weight);
     stage.times.backward = stage.times.input + stage.times.weight;
+    stage.times.overlapped = toTicks(cost.getPairTime());
     stage.optimizer = toTicks(cost.stepEnd);
     if (index + 1 < layout.ends.size())
       stage.toNext = getTransfer(index);
@@ -169,20 +212,28 @@ llvm::Error meshwright::simulateStep(const PlanInputs &inputs,
   if (!simulation)
     return simulation.takeError();
   layout.seconds = static_cast<double>(simulation->makespan) / kTicksPerSecond;
+  std::vector<StageCost> stages = getStages(costs, layout);
   std::vector<StageCost> meshes(layout.meshes);
   double count = double(layout.microbatches);
-  for (auto [stage, mesh] :
-       llvm::zip(getStages(costs, layout), layout.placement)) {
+  for (auto [stage, mesh] : llvm::zip_equal(stages, layout.placement)) {
     meshes[mesh].forward += stage.getTime() * count;
     meshes[mesh].reduces += stage.reduces * count;
     meshes[mesh].stepEnd += stage.stepEnd;
   }
+  for (auto [list, mesh] : llvm::zip_equal(plan.meshes, meshes))
+    for (const Action &action : list)
+      if (action.joinsNext) {
+        const StageCost &stage = stages[action.stage];
+        double hidden = stage.getTime() - stage.getPairTime();
+        mesh.forward -= hidden;
+        mesh.reduces -= hidden;
+      }
   auto busiest =
       llvm::max_element(meshes, [](const StageCost &a, const StageCost &b) {
         return a.forward + a.stepEnd < b.forward + b.stepEnd;
       });
-  layout.reduces = busiest->reduces;
-  layout.compute = busiest->forward - busiest->reduces;
+  layout.reduces = std::max(0.0, busiest->reduces);
+  layout.compute = busiest->forward - layout.reduces;
   layout.stepEnd = busiest->stepEnd;
   layout.idle =
       std::max(0.0, layout.seconds - busiest->forward - busiest->stepEnd);

@@ -6,7 +6,7 @@
 #define MESHWRIGHT_PLANNING_STEPSIMULATION_H
 
 #include "meshwright/Planning/PlanSearch.h"
-#include "meshwright/Schedule/Timeline.h"
+#include "meshwright/Schedule/Search/Problem.h"
 #include <optional>
 #include <vector>
 
@@ -27,8 +27,16 @@ UnitTimes makeUnitTimes(const StageCosts &costs, const Layout &layout,
 /// What the fullest device has, by the actions of its mesh in order.
 void measureMemory(const StageCosts &costs, const Plan &plan, Layout &layout);
 
-/// The order made for the stages of a layout, in the memory there is; none if
-/// the search finds none that fits.
+/// What the fullest device has with one microbatch in each stage of its mesh, which is
+/// less than any order needs.
+double findLeastMemory(const StageCosts &costs, const Layout &layout);
+
+/// The stages of a layout as a pipeline to be ordered, in the memory there is.
+PipelineProblem makeProblem(const PlanInputs &inputs, const StageCosts &costs,
+                            const Layout &layout, const PipelineCosts &times);
+
+/// The order made for the stages of a layout, in the memory there is, which is noted in
+/// the layout; none if the search finds none that fits.
 std::optional<Plan> makeMeasuredPlan(const PlanInputs &inputs,
                                      const StageCosts &costs, Layout &layout,
                                      const PipelineCosts &times);

@@ -31,7 +31,8 @@ static FailureOr<Layers> readProgram(StringRef text, const PlanInputs &inputs,
 static FailureOr<TextPlan> run(const TextPlanRequest &request,
                                std::string &error) {
   PlanRequest options{request.device,    request.devices,      request.memory,
-                      request.schedules, request.microbatches, request.costs};
+                      request.schedules, request.microbatches, request.meshes,
+                      request.costs};
   llvm::Expected<PlanInputs> inputs = makeInputs(options);
   if (!inputs) {
     error = llvm::toString(inputs.takeError());

@@ -20,7 +20,7 @@ struct TextPlanRequest {
   std::string device, memory;
   int64_t devices = 1;
   std::vector<std::string> schedules;
-  std::vector<int64_t> microbatches;
+  std::vector<int64_t> microbatches, meshes;
   std::vector<std::string> costs;
   size_t candidates = 0; ///< So many layouts are in the answer's JSON.
 };

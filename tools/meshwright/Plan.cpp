@@ -34,12 +34,17 @@ static cl::list<std::string>
     schedules("schedules", cl::CommaSeparated, cl::sub(subCommand),
               cl::value_desc("name,..."),
               cl::desc("Schedules to try (1F1B, GPipe, ZeroBubbleH1, "
-                       "ZeroBubbleV, Interleaved1F1B)"));
+                       "ZeroBubbleV, Interleaved1F1B; with tensor-parallel "
+                       "devices Combined1F1B, CombinedInterleaved1F1B)"));
 static cl::list<int64_t>
     microbatches("microbatches", cl::CommaSeparated, cl::sub(subCommand),
                  cl::value_desc("count,..."),
                  cl::desc("Numbers of microbatches to try (all that divide the "
                           "batch)"));
+static cl::list<int64_t>
+    meshes("meshes", cl::CommaSeparated, cl::sub(subCommand),
+           cl::value_desc("count,..."),
+           cl::desc("Numbers of meshes to try (all that divide the devices)"));
 static cl::list<std::string>
     costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:formula"),
           cl::desc("The work of custom calls, such as "
@@ -97,6 +102,8 @@ static LogicalResult compileCandidates() {
     add("--schedule", name);
   for (int64_t count : microbatches)
     add("--microbatches", Twine(count));
+  for (int64_t count : meshes)
+    add("--meshes", Twine(count));
   for (const std::string &cost : costs)
     add("--cost", cost);
   if (output.getNumOccurrences())
@@ -120,6 +127,7 @@ static LogicalResult run() {
   request.memory = memory;
   request.schedules = schedules;
   request.microbatches.assign(microbatches.begin(), microbatches.end());
+  request.meshes.assign(meshes.begin(), meshes.end());
   request.costs = costs;
   llvm::Expected<PlanInputs> inputs = makeInputs(request);
   if (!inputs)

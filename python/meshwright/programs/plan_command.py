@@ -27,6 +27,7 @@ def main(*words: str) -> int:
     parser.add_argument("--memory")
     parser.add_argument("--schedule", action="append", default=[])
     parser.add_argument("--microbatches", action="append", default=[], type=int)
+    parser.add_argument("--meshes", action="append", default=[], type=int)
     parser.add_argument("--cost", action="append", default=[])
     parser.add_argument("--output")
     parser.add_argument("--json", action="store_true")
@@ -43,6 +44,7 @@ def main(*words: str) -> int:
             memory=options.memory,
             schedules=options.schedule,
             microbatches=options.microbatches,
+            meshes=options.meshes,
             costs=options.cost,
             compile=options.compile,
             target=options.target,

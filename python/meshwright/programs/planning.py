@@ -87,6 +87,7 @@ def plan(
     dtype: str | None = None,
     schedules: Sequence[str] = (),
     microbatches: Sequence[int] = (),
+    meshes: Sequence[int] = (),
     costs: Sequence[str] = (),
     compile: int | None = None,
     target: str | None = None,
@@ -106,6 +107,7 @@ def plan(
       dtype: `"bf16"` (the default) or `"f32"`; of mappings only.
       schedules: names of those to try.
       microbatches: numbers of them to try.
+      meshes: numbers of them to try; all that divide the devices by default.
       costs: work of custom calls, such as `"flash_attention=flops:4*b*h*t*t*d"`.
       compile: compile so many of the best layouts of a lowered function for the target,
         and rank them by what its compiler says (docs/plan.md).
@@ -147,6 +149,7 @@ def plan(
         memory=memory,
         schedules=schedules,
         microbatches=microbatches,
+        meshes=meshes,
         costs=costs,
         compile=compile,
         target=target,
@@ -162,6 +165,7 @@ def plan_text(
     memory: str | float | None,
     schedules: Sequence[str],
     microbatches: Sequence[int],
+    meshes: Sequence[int],
     costs: Sequence[str],
     compile: int | None,
     target: str | None,
@@ -206,6 +210,7 @@ def plan_text(
         memory,
         several("plan", "schedules", schedules),
         several("plan", "microbatches", microbatches),
+        several("plan", "meshes", meshes),
         several("plan", "costs", costs),
         compile or 0,
     )
