@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..jaxapi import frontend as compat
+from ..tracing.body_rewriter import BodyRewriter
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import bodies, body_of
 from .emit import rebuilt
@@ -54,22 +55,11 @@ def in_pieces(closed: Any) -> Any:
     return _Program().body(closed)
 
 
-class _Program:
-    """Changes the bodies of one program; equal calls share what is made of theirs."""
+class _Program(BodyRewriter):
+    def concerns(self, jaxpr: Any) -> bool:
+        return _concatenates(jaxpr)
 
-    def __init__(self) -> None:
-        self._done: dict[int, Any] = {}
-        self._alive: list[Any] = []
-
-    def body(self, closed: Any) -> Any:
-        if not _concatenates(closed.jaxpr):
-            return closed
-        if id(closed.jaxpr) not in self._done:
-            self._alive.append(closed)
-            self._done[id(closed.jaxpr)] = self._body(closed)
-        return self._done[id(closed.jaxpr)]
-
-    def _body(self, closed: Any) -> Any:
+    def rewrite(self, closed: Any) -> Any:
         eqns = [self._with_bodies(eqn) for eqn in closed.jaxpr.eqns]
         if any(a is not b for a, b in zip(eqns, closed.jaxpr.eqns, strict=True)):
             closed = compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
+from .body_rewriter import BodyRewriter
 from .primitives import for_p
 from .scopes import bodies, body_of, inlined, with_body
 
@@ -55,22 +56,11 @@ def static(closed: Any) -> Any:
     return _Rewriter().body(closed)
 
 
-class _Rewriter:
-    """Rewrites the bodies of one program; equal calls share what is made of theirs."""
+class _Rewriter(BodyRewriter):
+    def concerns(self, jaxpr: Any) -> bool:
+        return _has_slices(jaxpr)
 
-    def __init__(self) -> None:
-        self._done: dict[int, Any] = {}
-        self._alive: list[Any] = []
-
-    def body(self, closed: Any) -> Any:
-        if not _has_slices(closed.jaxpr):
-            return closed
-        if id(closed.jaxpr) not in self._done:
-            self._alive.append(closed)
-            self._done[id(closed.jaxpr)] = self._body(closed)
-        return self._done[id(closed.jaxpr)]
-
-    def _body(self, closed: Any) -> Any:
+    def rewrite(self, closed: Any) -> Any:
         body = _Body(self, closed)
         if not body.changes:
             return closed
