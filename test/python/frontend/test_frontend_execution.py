@@ -112,7 +112,7 @@ def training_config(topology, schedule=None, **options):
     )
 
 
-# Those for one stage on each mesh, forward and backward.
+# Those for one stage on each mesh, forward and backward, of any model.
 SCHEDULES = [
     name
     for name in pipeline_schedule_names()
@@ -126,6 +126,7 @@ SCHEDULES = [
             "DUAL",
             "ZERO_BUBBLE_V",
             "V_",
+            "VOCAB_PARALLEL",
         )
     )
 ]
