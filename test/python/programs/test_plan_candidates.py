@@ -94,7 +94,7 @@ def test_what_the_compiler_needs_more_for_does_not_fit(inference):
 def test_what_does_not_compile_is_said():
     program = (ROOT / "test/Planning/plan-program.mlir").read_text()
     options = dict.fromkeys(("memory", "target"))
-    options |= dict.fromkeys(("schedules", "microbatches", "costs"), ())
+    options |= dict.fromkeys(("schedules", "microbatches", "meshes", "costs"), ())
     with pytest.raises(ValueError, match=r"dec, out.* does not compile.*big"):
         plan_text(program, True, device="cpu", devices=2, compile=2, **options)
 
