@@ -11,6 +11,7 @@
 
 #include "meshwright/Planning/GraphSearch.h"
 #include "meshwright/Planning/CutSearch.h"
+#include "meshwright/Planning/Finalists.h"
 #include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,8 +23,8 @@
 
 using namespace meshwright;
 
-/// Layouts that are simulated in the end, and that get a searched order.
-static constexpr size_t kMostFinalists = 8, kMostMeasured = 4;
+/// Of the layouts that are simulated in the end, how many get a searched order.
+static constexpr size_t kMostMeasured = 4;
 /// Ways to share meshes out, of which all are tried.
 static constexpr size_t kMostShares = 64;
 /// Microbatches for each mesh; the bubble is nothing beyond.
@@ -54,7 +55,6 @@ private:
   const TowerCut &cut(size_t tower, int64_t meshes, const StageCosts &costs);
   StageGraph makeGraph(const Share &share, llvm::ArrayRef<size_t> ends) const;
   const StageCosts &getCosts(const Layout &layout);
-  void addFinalist(const Layout &layout);
   void measureFinalists();
   bool crossesDomains() const {
     return double(inputs.devices) > inputs.device.domain;
@@ -222,15 +222,6 @@ StageGraph Search::makeGraph(const Share &share,
   return graph;
 }
 
-void Search::addFinalist(const Layout &layout) {
-  auto place = llvm::upper_bound(
-      finalists, layout,
-      [](const Layout &a, const Layout &b) { return a.seconds < b.seconds; });
-  finalists.insert(place, layout);
-  if (finalists.size() > kMostFinalists)
-    finalists.pop_back();
-}
-
 static llvm::Expected<Plan> makePlan(const Layout &layout) {
   PlanShape shape{layout.meshes, layout.microbatches};
   shape.graph = layout.graph;
@@ -257,7 +248,7 @@ void Search::trySchedule(Layout layout, llvm::StringRef schedule,
   Timeline timeline = llvm::cantFail(simulatePlan(*plan, times.costs));
   layout.seconds = double(timeline.makespan) * times.unit + layout.stepEnd;
   ++result.fitting;
-  addFinalist(layout);
+  addFinalist(finalists, layout);
 }
 
 void Search::tryShare(const Layout &shape, const Share &share,
@@ -371,15 +362,8 @@ llvm::Expected<PlanResult> Search::run() {
       return error;
   }
   if (finalists.empty())
-    return llvm::createStringError(
-        "the search for a schedule does not support so many stages and "
-        "microbatches; take fewer, or another schedule");
-  llvm::stable_sort(finalists, [](const Layout &a, const Layout &b) {
-    return a.seconds < b.seconds;
-  });
-  result.best = std::move(finalists.front());
-  finalists.erase(finalists.begin());
-  result.others = std::move(finalists);
+    return makeNoOrderError();
+  rankFinalists(std::move(finalists), result);
   return std::move(result);
 }
 

@@ -10,6 +10,7 @@
 
 #include "meshwright/Planning/PlanSearch.h"
 #include "meshwright/Planning/CutSearch.h"
+#include "meshwright/Planning/Finalists.h"
 #include "meshwright/Planning/GraphSearch.h"
 #include "meshwright/Planning/JointSearch.h"
 #include "meshwright/Planning/StepSimulation.h"
@@ -23,9 +24,7 @@
 
 using namespace meshwright;
 
-/// Layouts that are simulated in the end.
-static constexpr size_t kMostFinalists = 8;
-/// Of their shapes, how many get cuts, places and an order that are searched together,
+/// Of the shapes of those that are simulated in the end, how many get cuts, places and an order that are searched together,
 /// if that is asked for: a search takes seconds.
 static constexpr size_t kMostMeasured = 4;
 static constexpr int64_t kMostDevices = 1 << 20;
@@ -89,7 +88,6 @@ private:
   bool cut(Layout &layout, bool forMemory);
   /// Dates a layout by the timeline of its schedule.
   bool date(Layout &layout);
-  void addFinalist(const Layout &layout);
   /// Replaces the finalists by those whose stages and order are searched, or adds
   /// these.
   void measureFinalists();
@@ -290,15 +288,6 @@ bool Search::date(Layout &layout) {
   return true;
 }
 
-void Search::addFinalist(const Layout &layout) {
-  auto place = llvm::upper_bound(
-      finalists, layout,
-      [](const Layout &a, const Layout &b) { return a.seconds < b.seconds; });
-  finalists.insert(place, layout);
-  if (finalists.size() > kMostFinalists)
-    finalists.pop_back();
-}
-
 /// Whether two layouts differ in their stages alone.
 static bool haveSameShape(const Layout &a, const Layout &b) {
   return a.meshes == b.meshes && a.microbatches == b.microbatches &&
@@ -343,9 +332,6 @@ llvm::Error Search::simulateFinalists() {
   });
   if (finalists.empty())
     return llvm::createStringError("no plan can be simulated; " + problem);
-  llvm::stable_sort(finalists, [](const Layout &a, const Layout &b) {
-    return a.seconds < b.seconds;
-  });
   return llvm::Error::success();
 }
 
@@ -403,21 +389,17 @@ llvm::Expected<PlanResult> Search::run() {
       continue;
     layout.hasPairs = hasPairs(*order);
     ++result.fitting;
-    addFinalist(layout);
+    addFinalist(finalists, layout);
   }
   if (finalists.empty())
     return explainMisfit();
   if (isAutoWanted)
     measureFinalists();
   if (finalists.empty())
-    return llvm::createStringError(
-        "the search for a schedule does not support so many stages and "
-        "microbatches; take fewer, or another schedule");
+    return makeNoOrderError();
   if (llvm::Error error = simulateFinalists())
     return error;
-  result.best = std::move(finalists.front());
-  finalists.erase(finalists.begin());
-  result.others = std::move(finalists);
+  rankFinalists(std::move(finalists), result);
   return result;
 }
 
