@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/PlanFile.h"
+#include "ScheduleTest.h"
 #include "meshwright/Schedule/Search/BeamSearch.h"
 #include "meshwright/Schedule/Search/LowerBound.h"
-#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
@@ -105,18 +104,6 @@ private:
   std::vector<int64_t> free;
   int64_t best = std::numeric_limits<int64_t>::max();
 };
-
-void expectRuns(const PipelineProblem &problem, const SearchedPlan &made) {
-  EXPECT_TRUE(fitsMemory(problem, made.plan));
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printCsv(made.plan, os);
-  llvm::Expected<Plan> read = parsePlan(text);
-  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
-  EXPECT_EQ(llvm::cantFail(simulatePlan(*read, problem.costs)).makespan,
-            made.timeline.makespan);
-  EXPECT_GE(made.timeline.makespan, made.lowerBound);
-}
 
 /// No builtin schedule with a place for each stage that fits is shorter.
 void expectBeatsBuiltins(const PipelineProblem &problem,

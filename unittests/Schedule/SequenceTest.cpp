@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Schedule.h"
-#include "meshwright/Schedule/Timeline.h"
+#include "ScheduleTest.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <map>
@@ -12,13 +11,6 @@
 using namespace meshwright;
 
 namespace {
-std::string toCsv(const Plan &plan) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printCsv(plan, os);
-  return text;
-}
-
 /// Plans of random shapes, of all schedules that know sequences in chunks.
 template <typename TestT> void forEachSequencePlan(TestT test) {
   std::mt19937 random(5);

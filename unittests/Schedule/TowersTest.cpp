@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/PlanFile.h"
-#include "meshwright/Schedule/Schedule.h"
-#include "meshwright/Schedule/Search/SearchedPlan.h"
+#include "ScheduleTest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -191,18 +189,6 @@ int64_t findBestFixed(const PipelineProblem &problem) {
   }
   return best;
 }
-
-void expectRuns(const PipelineProblem &problem, const SearchedPlan &made) {
-  EXPECT_TRUE(fitsMemory(problem, made.plan));
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printCsv(made.plan, os);
-  llvm::Expected<Plan> read = parsePlan(text);
-  ASSERT_TRUE(static_cast<bool>(read)) << llvm::toString(read.takeError());
-  EXPECT_EQ(llvm::cantFail(simulatePlan(*read, problem.costs)).makespan,
-            made.timeline.makespan);
-  EXPECT_GE(made.timeline.makespan, made.lowerBound);
-}
 } // namespace
 
 TEST(TowersTest, TextsSayWhatFeedsWhat) {
@@ -329,17 +315,8 @@ TEST(TowersTest, FilesHaveTheGraph) {
   Plan plan = llvm::cantFail(parsePlan(kText));
   // The two run side by side.
   EXPECT_EQ(llvm::cantFail(simulatePlan(plan)).meshes[1][0].start, 0);
-  std::string csv;
-  llvm::raw_string_ostream os(csv);
-  printCsv(plan, os);
-  EXPECT_EQ(csv, kText);
-  SearchedPlan made;
-  made.plan = plan;
-  made.timeline = llvm::cantFail(simulatePlan(plan));
-  std::string json;
-  llvm::raw_string_ostream jsonOs(json);
-  printJson(made, jsonOs);
-  EXPECT_EQ(llvm::cantFail(parsePlan(json)).graph, plan.graph);
+  EXPECT_EQ(toCsv(plan), kText);
+  EXPECT_EQ(llvm::cantFail(parsePlan(toJson(plan))).graph, plan.graph);
 }
 
 TEST(TowersTest, SaysWhatContradictsInAFile) {
