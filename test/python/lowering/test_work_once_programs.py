@@ -20,7 +20,12 @@ from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
 from support import numerics
 from support import schedule_training as training
 from support.once import ONCE, work_done_once
-from support.schedule_training import count_copies, count_stages, read_plan
+from support.schedule_training import (
+    count_copies,
+    count_stages,
+    read_plan,
+    stage_config,
+)
 from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
@@ -103,18 +108,12 @@ def train_plainly(stages):
 def partition(schedule, stages, options):
     devices = np.array(jax.devices()[: 2 * MESHES]).reshape(MESHES, 2)
     topology = {f"m{i}": Mesh(row, "data") for i, row in enumerate(devices)}
-    where = mw.pipeline.stage_assignment(schedule, topology, stages)
-    config = mw.make_config(
-        topology,
-        {f"stage{stage}": mesh for stage, mesh in where.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options={
-            "mpmd_infer_transfers": True,
-            "mpmd_infer_cross_mesh_reductions": True,
-            "mpmd_pipeline_schedule": schedule,
-            **options,
-        },
-    )
+    options = {
+        "mpmd_infer_cross_mesh_reductions": True,
+        "mpmd_pipeline_schedule": schedule,
+        **options,
+    }
+    config = stage_config(schedule, topology, stages, options)
     split = NamedSharding(topology["m0"], P("data"))
     return mw.jit(step, config, in_shardings=(split, split))
 

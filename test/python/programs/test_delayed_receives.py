@@ -1,11 +1,11 @@
 """Values that other meshes send before they are needed, and the memory they take."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh
 from meshwright.runtime.program.order import issue_order
+from support.marked_chain import make_step
 from support.schedule_training import count_planned_live, read_plan
 
 import meshwright as mw
@@ -16,26 +16,6 @@ TOPOLOGY = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
 OPTION = "mpmd_receive_ahead"
 
 pytestmark = pytest.mark.usefixtures("x32")
-
-
-def block(w, x):
-    return jnp.sin(jnp.tanh(x @ w) * 1.5 @ w)
-
-
-def make_step(microbatches):
-    def loss(weights, x):
-        for stage, w in enumerate(weights):
-            x = block(w, x)
-            if stage + 1 < STAGES:
-                x = mw.stage_boundary(x)
-        return (x**2).mean()
-
-    def step(weights, x):
-        gradient = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches)
-        value, grads = gradient(weights, x)
-        return jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads), value
-
-    return step
 
 
 def arguments(microbatches=MICROBATCHES):
@@ -50,7 +30,7 @@ def jit(schedule="1F1B", microbatches=MICROBATCHES, donate=(), **options):
         partitioning_options=options,
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
-    return mw.jit(make_step(microbatches), config, donate_argnums=donate)
+    return mw.jit(make_step(STAGES, microbatches), config, donate_argnums=donate)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +161,7 @@ def test_what_does_not_raise_the_peak_comes_early(lowered):
 @pytest.fixture(scope="module")
 def expected():
     with jax.enable_x64(False):
-        return jax.jit(make_step(8))(*arguments(8))
+        return jax.jit(make_step(STAGES, 8))(*arguments(8))
 
 
 @pytest.mark.parametrize("bound", ["0", str(INPUT), "auto"])

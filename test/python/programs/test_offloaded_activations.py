@@ -11,6 +11,7 @@ from jax.sharding import Mesh
 from meshwright.lowering import host_memory
 from meshwright.runtime.program.order import issue_order
 from meshwright.runtime.program.steps import after_arrival
+from support.marked_chain import block, make_step
 from support.schedule_training import write_patient_device
 
 import meshwright as mw
@@ -27,27 +28,6 @@ def device(tmp_path_factory):
     return write_patient_device(tmp_path_factory.mktemp("devices"))
 
 
-def block(w, x):
-    """Of a microbatch's activations, it keeps four for the backward."""
-    return jnp.sin(jnp.tanh(x @ w) * 1.5 @ w)
-
-
-def make_step(block=block):
-    def loss(weights, x):
-        for stage, w in enumerate(weights):
-            x = block(w, x)
-            if stage + 1 < STAGES:
-                x = mw.stage_boundary(x)
-        return (x**2).mean()
-
-    def step(weights, x):
-        gradient = mw.pipeline.accumulate(jax.value_and_grad(loss), MICROBATCHES)
-        value, grads = gradient(weights, x)
-        return jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads), value
-
-    return step
-
-
 def arguments():
     keys = jax.random.split(jax.random.key(0), STAGES + 1)
     weights = [0.2 * jax.random.normal(key, (WIDTH, WIDTH)) for key in keys[1:]]
@@ -60,13 +40,13 @@ def jit(device, schedule="1F1B", block=block, **options):
         partitioning_options={"mpmd_schedule_device": device, **options},
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
-    return mw.jit(make_step(block), config)
+    return mw.jit(make_step(STAGES, MICROBATCHES, block), config)
 
 
 @pytest.fixture(scope="module")
 def expected():
     with jax.enable_x64(False):
-        return jax.jit(make_step())(*arguments())
+        return jax.jit(make_step(STAGES, MICROBATCHES))(*arguments())
 
 
 @pytest.fixture(scope="module")

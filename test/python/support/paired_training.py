@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
-from support.schedule_training import count_copies
+from support.schedule_training import count_copies, stage_config
 
 MESHES, DEVICES, ROWS, WIDTH = 4, 2, 4, 8
 #: The schedules that pair, and how many stages they have.
@@ -109,17 +109,10 @@ def make_inputs(stages, copies, microbatches, shared=False):
 def lower(schedule, microbatches=8, log=None, topology=None, shared=False, **options):
     topology = topology or make_topology()
     stages, copies = (PAIRED | SEARCHED)[schedule], count_copies(schedule)
-    where = mw.pipeline.stage_assignment(schedule, topology, stages)
-    config = mw.make_config(
-        topology,
-        {f"stage{stage}": mesh for stage, mesh in where.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options={
-            "mpmd_infer_transfers": True,
-            "mpmd_infer_cross_mesh_reductions": True,
-            **options,
-        },
-        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+    pipeline = mw.get_pipeline_schedule(schedule)
+    options = {"mpmd_infer_cross_mesh_reductions": True, **options}
+    config = stage_config(
+        schedule, topology, stages, options, pipeline_schedule=pipeline
     )
     mesh = next(iter(topology.values()))
     split, whole = (NamedSharding(mesh, spec) for spec in (P("x"), P()))

@@ -123,6 +123,20 @@ def make_topology(devices: int) -> dict[str, Mesh]:
     return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
 
 
+def stage_config(
+    schedule: str, topology: dict[str, Mesh], stages: int, options: dict, **more
+):
+    """Stages with names, each on the mesh that a schedule has for it."""
+    where = mw.pipeline.stage_assignment(schedule, topology, stages)
+    return mw.make_config(
+        topology,
+        {f"stage{stage}": mesh for stage, mesh in where.items()},
+        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
+        partitioning_options={"mpmd_infer_transfers": True, **options},
+        **more,
+    )
+
+
 def write_patient_device(folder: pathlib.Path, **others) -> str:
     """A file of a device whose launches take long enough for a thread to issue all
     meshes, and for a host to take what waits; with other figures, too."""
@@ -177,18 +191,10 @@ def loss_for(schedule: str):
 def lower_training(schedule: str, stages: int, topology: dict[str, Mesh], **config):
     """A training step for a schedule, on any meshes with an axis x."""
     copies = count_copies(schedule)
-    where = mw.pipeline.stage_assignment(schedule, topology, stages)
-    options = {"mpmd_infer_transfers": True}
+    options = config.pop("options", {})
     if copies > 1:
-        options["mpmd_infer_cross_mesh_reductions"] = True
-    options |= config.pop("options", {})
-    config = mw.make_config(
-        topology,
-        {f"stage{stage}": mesh for stage, mesh in where.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in where},
-        partitioning_options=options,
-        **config,
-    )
+        options = {"mpmd_infer_cross_mesh_reductions": True, **options}
+    config = stage_config(schedule, topology, stages, options, **config)
     step = make_step(stages, copies, loss_for(schedule))
     mesh = next(iter(topology.values()))
     whole = NamedSharding(mesh, PartitionSpec())
