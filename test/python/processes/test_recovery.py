@@ -262,6 +262,13 @@ def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
     peers[1].say(**{"who is gone": 5})
     while not watchdog._peers[0].failure:
         time.sleep(0.01)
+    tell = watchdog._peers[0].tell
+
+    def tell_late(message):
+        time.sleep(0.05)  # Process 1 is told of the fault only after this.
+        tell(message)
+
+    monkeypatch.setattr(watchdog._peers[0], "tell", tell_late)
     watchdog.report(2, "was killed by SIGKILL")
     fault = {"fault": "process 2 (pid 1 on here) was killed by SIGKILL"}
     assert peers[0].hear() == fault

@@ -115,9 +115,9 @@ class Watchdog:
             if peer is not None and peer.first is not None:
                 process, fault = peer.first  # Its script may have gone on.
             self.culprit, self.fault = process, fault
-            peers = list(self._peers.values())
-        for peer in peers:
-            peer.tell({"fault": fault})
+            # While the lock is held: an answer that waits for this comes after it.
+            for other in self._peers.values():
+                other.tell({"fault": fault})
 
     def _await_closed(self, asking: _Peer) -> None:
         """Waits until all have been reported that have closed their connections.
