@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports compiler core.
+"""Imports compiler core jaxapi.
 
 Checks what users give to `make_config`.
 """

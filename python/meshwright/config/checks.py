@@ -20,6 +20,7 @@ from ..core.names import (
     unknown_name,
 )
 from ..core.towers import Tower
+from ..jaxapi.described import mixed_backends
 
 _logger = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ def check_devices(topology: Mapping[str, Mesh]) -> None:
                 f'jax.config.update("jax_num_cpu_devices", {max(len(topology), 8)}) '
                 "before the first use of JAX"
             )
+        if mixed := mixed_backends(mesh.devices.flat):
+            raise ValueError(f"topology: mesh {name!r} {mixed}")
 
 
 def check_mapping(what: str, value: Any, example: str) -> None:

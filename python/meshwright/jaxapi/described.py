@@ -8,9 +8,10 @@ that has none. What they compile cannot be loaded there, and says what it would 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -39,6 +40,21 @@ def is_described(device: Any) -> bool:
         return device.client.runtime_type == "compile_only_runtime"
     except (AttributeError, RuntimeError):  # It has no client.
         return False
+
+
+def mixed_backends(devices: Iterable[Any]) -> str | None:
+    """What is wrong with devices of two slices or backends in one mesh; else None."""
+    clients: dict[Any, Any] = {}
+    for device in devices:
+        with contextlib.suppress(AttributeError, RuntimeError):  # It has no client.
+            clients.setdefault(device.client, device)
+    if len(clients) < 2:
+        return None
+    first, other = itertools.islice(clients.values(), 2)
+    return (
+        f"mixes devices of two slices or backends, {first} and {other}; make each mesh "
+        "of the devices of one mw.aot.devices(...), or of one backend"
+    )
 
 
 def describe_tpus(name: str, **options: Any) -> list[Any]:

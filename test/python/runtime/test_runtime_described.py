@@ -10,6 +10,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.jaxapi import described
 from meshwright.runtime import load
+from meshwright.runtime.program.errors import ProgramError
 from meshwright.runtime.program.loaded import Loaded
 from meshwright.runtime.run import executor
 from support.described_cpus import Compiler, describe
@@ -101,8 +102,17 @@ def test_one_mesh_here_and_one_described(compiler):
 
 def test_a_mesh_of_two_slices_is_refused(compiler):
     devices = [describe(4)[0], describe(4)[1]]
-    with pytest.raises(ValueError, match="mesh 'm0' mixes devices of two slices"):
-        _lower(devices).compile()
+    says = "mesh 'm0' mixes devices of two slices"
+    with pytest.raises(ValueError, match=f"topology: {says}"):
+        mw.make_config({"m0": Mesh(np.array(devices), ("x",))}, {})
+    # A program of files learns of its devices later.
+    result = _lower(describe(4)).partitioning_result
+    meshes = {
+        "m0": Mesh(np.array(devices), ("x",)),
+        "m1": Mesh(np.array(describe(4)[2:]), ("x",)),
+    }
+    with pytest.raises(ProgramError, match=says):
+        load(result.program, result.fragments, meshes)
 
 
 FIGURES = {"compile_s", "argument_bytes", "output_bytes", "temporary_bytes"}

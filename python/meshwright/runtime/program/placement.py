@@ -9,7 +9,6 @@ same devices, with the axis cut into several.
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
 import math
 from dataclasses import dataclass
@@ -352,7 +351,6 @@ def _check_devices(name: str, mesh: Mesh, known: dict[Any, frozenset]) -> None:
     Args:
       known: backend to the devices of all processes, filled as needed.
     """
-    clients: dict[Any, Any] = {}
     for device in mesh.devices.flat:
         try:
             client = device.client
@@ -366,14 +364,8 @@ def _check_devices(name: str, mesh: Mesh, known: dict[Any, frozenset]) -> None:
                 f"{jax.device_count()} devices in {jax.process_count()} processes. "
                 "Make the mesh of jax.devices(), or do not compile what is only lowered"
             )
-        clients.setdefault(client, device)
-    if len(clients) > 1:
-        first, other = itertools.islice(clients.values(), 2)
-        raise ProgramError(
-            f"mesh {name!r} mixes devices of two slices or backends, {first} and "
-            f"{other}; make each mesh of the devices of one mw.aot.devices(...), or of "
-            "one backend"
-        )
+    if mixed := described.mixed_backends(mesh.devices.flat):
+        raise ProgramError(f"mesh {name!r} {mixed}")
 
 
 def _join_group(mesh: ProgramMesh, group: str, bound: dict[str, ProgramMesh]) -> None:
