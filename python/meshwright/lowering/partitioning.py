@@ -323,11 +323,14 @@ def _lower_for(
         try:
             limit = constants.LIMIT_BYTES if hoists else None
             return compat.plain_lower(traced, RULES, platform, program, limit)
-        except ValueError as error:
+        except (RuntimeError, ValueError) as error:
             refusal = diagnostics.explain_refusal(str(error))
-            if refusal is None:
-                raise
-            raise ValueError(refusal) from None
+            if refusal is not None:
+                raise ValueError(refusal) from None
+            refusal = several_platforms.explain_calls(program.jaxpr, str(error))
+            if refusal is not None:
+                raise NotImplementedError(refusal) from None
+            raise
 
 
 def _text(

@@ -10,13 +10,17 @@ programs differ inside of fragments only, which is checked.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jax.sharding import Mesh
 
 from ..core.config import Topology
 from ..jaxapi import described
+from ..tracing.scopes import bodies, source
+
+# Where there is no backend for the platform, or one for another mesh.
+_NO_BACKEND = ("Unknown backend", "different from the lowering platform")
 
 
 def platform_of(mesh: Mesh) -> str:
@@ -27,6 +31,36 @@ def platform_of(mesh: Mesh) -> str:
 def platforms_of(topology: Topology) -> dict[str, str]:
     """The platform of each mesh, that of the first one first."""
     return {name: platform_of(mesh) for name, mesh in topology.items()}
+
+
+def explain_calls(jaxpr: Any, said: str) -> str | None:
+    """Why a program that calls Python functions cannot be lowered for a GPU.
+
+    Args:
+      said: what JAX said, which asks the backend where such a call is to run.
+
+    Returns:
+      A text with the calls; None if this is not about them.
+    """
+    calls = list(dict.fromkeys(_python_calls(jaxpr)))
+    if not calls or not any(text in said for text in _NO_BACKEND):
+        return None
+    return (
+        f"{', '.join(calls)}: JAX lowers calls of Python functions for GPUs only where "
+        "there are some; leave out jax.debug.print, jax.debug.callback, "
+        "jax.pure_callback and io_callback in a program that has a mesh of GPUs that "
+        "are only described"
+    )
+
+
+def _python_calls(jaxpr: Any) -> Iterator[str]:
+    """The user's lines that call Python functions while a program runs."""
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        if name.endswith("_callback") or name == "debug_print":
+            yield source(eqn)
+        for body in bodies(eqn):
+            yield from _python_calls(body)
 
 
 def pick_fragments(

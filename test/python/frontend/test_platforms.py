@@ -87,3 +87,17 @@ def test_programs_that_differ_outside_of_fragments_are_refused():
         NotImplementedError, match="other fragments on cuda than on cpu"
     ):
         mw.jit(branches, config("gpu", "host/cpu")).lower(X)
+
+
+def test_python_functions_are_not_called_on_gpus_that_are_not_there():
+    def printed(x):
+        jax.debug.print("{}", x[0])
+        return jnp.sin(x)
+
+    def step(x):
+        h = mw.named_computation(jax.jit(printed), name="f")(x)
+        return mw.named_computation(jnp.sin, name="g")(h)
+
+    says = r"test_platforms\.py:\d+.*printed.*: JAX lowers .* leave out"
+    with pytest.raises(NotImplementedError, match=says):
+        mw.jit(step, config("gpu", "host/cpu")).lower(X)
