@@ -34,14 +34,16 @@ def devices(target: str, count: int | None = None) -> list[Any]:
       longest dimension. The same objects each time.
 
     Raises:
+      TypeError: the target is no text.
       ValueError: an unknown target, a shape that there is not, or too large a count.
       RuntimeError: the compiler for it is not installed, or belongs to another release
         of JAX; the text has the line of pip that brings it.
     """
     found = parse_target(target, count)
     if count is not None and not 0 < count <= found.count:
+        remedy = "name a larger one" if count > 0 else "give a number from 1 on"
         raise ValueError(
             f"target {found.name} has {found.count} devices, and {count} are wanted; "
-            "take a larger slice"
+            f"{remedy}"
         )
     return find_devices(found)[:count]

@@ -19,6 +19,8 @@ from .figures import device_figures
 
 _TPU_PREFIX = "tpu-"
 _AMD = ("mi250x", "mi300a", "mi300x", "mi325x", "mi350x", "mi355x")
+# As Google names slices: v5litepod-16, v5p-8.
+_NUMBERED = r"((?:tpu-)?(?:v\d\w*|tpu7x))-(\d{1,5})"
 # Chips that share a host, along each dimension, as slices are put together.
 HOST = (2, 2, 1)
 
@@ -155,7 +157,7 @@ def gpu_names() -> list[str]:
 
 def _kind(name: str) -> str:
     """A name of one of the kinds, also as `simulate --device` calls it."""
-    kind = name.strip().lower().removeprefix(_TPU_PREFIX)
+    kind = name.removeprefix(_TPU_PREFIX)
     kind = {"v7x": "tpu7x", "v5litepod": "v5e"}.get(kind, kind)
     if kind in _AMD:
         raise ValueError(
@@ -165,10 +167,9 @@ def _kind(name: str) -> str:
         )
     known = [*GENERATIONS, *gpu_names()]
     if kind not in known:
-        raise ValueError(
-            unknown_name("target: device", name, known)
-            + "; write a slice of TPUs as v5p:2x2x4, GPUs as h100:16"
-        )
+        text = unknown_name("target: device", name, known)
+        text += " Write" if text.endswith("?") else "; write"
+        raise ValueError(f"{text} a slice of TPUs as v5p:2x2x4, GPUs as h100:16")
     return kind
 
 
@@ -181,14 +182,20 @@ def parse_target(text: str, count: int | None = None) -> Target:
         how many of them are wanted, and says nothing of the target.
 
     Raises:
+      TypeError: the name is no text.
       ValueError: an unknown device, or a shape or number that there is not.
     """
-    name, separator, size = text.partition(":")
-    kind = _kind(name)
+    if not isinstance(text, str):
+        raise TypeError(
+            f"target: expected a name, such as 'v5p:2x2x4' or 'h100:16', got {text!r}"
+        )
+    name, separator, size = text.lower().replace(" ", "").partition(":")
+    numbered = None if separator else re.fullmatch(_NUMBERED, name)
+    kind = _kind(numbered[1] if numbered else name)
     if kind not in GENERATIONS:
         return _gpus(text, kind, size if separator else None, count)
     if not separator:
-        example = _times((2, 2, 4)[: GENERATIONS[kind].dimensions])
+        example = _example(kind, int(numbered[2]) if numbered else 0)
         raise ValueError(
             f"target {text!r} has no shape; write the slice after the generation, "
             f"such as {kind}:{example}"
@@ -196,12 +203,26 @@ def parse_target(text: str, count: int | None = None) -> Target:
     return Target(kind, _slice(text, kind, size))
 
 
+def _example(kind: str, number: int = 0) -> str:
+    """A shape of a generation, of this number in Google's names if there is one.
+
+    There v4-32 and v5p-32 have as many cores, of which a chip has two, others as many
+    chips.
+    """
+    generation = GENERATIONS[kind]
+    chips = number // 2 if kind in ("v4", "v5p") else number
+    fitting = [shape for shape in generation.small if math.prod(shape) == chips]
+    return _times(
+        _largest_first(fitting[0]) if fitting else (2, 2, 4)[: generation.dimensions]
+    )
+
+
 def _slice(text: str, kind: str, size: str) -> tuple[int, ...]:
     generation = GENERATIONS[kind]
     if not re.fullmatch(r"\d{1,4}(x\d{1,4})*", size):
         raise ValueError(
             f"target {text!r}: {size!r} is no shape; expected chips along each "
-            f"dimension, such as {_times((2, 2, 4)[: generation.dimensions])}"
+            f"dimension, such as {_example(kind)}"
         )
     shape = tuple(map(int, size.split("x")))
     if len(shape) != generation.dimensions:

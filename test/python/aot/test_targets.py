@@ -3,6 +3,7 @@
 import itertools
 import types
 
+import jax
 import pytest
 from meshwright.aot import figures, gpus, names, plugins
 
@@ -16,7 +17,9 @@ import meshwright as mw
         ("v5p:4x4x8", 128, "tpu-v5p"),
         ("tpu-v5e:4x4", 16, "tpu-v5e"),
         ("v5e:1x1", 1, "tpu-v5e"),
-        ("V6E:2x4", 8, "tpu-v6e"),
+        ("V6E:2X4", 8, "tpu-v6e"),
+        (" v5e: 2x4 ", 8, "tpu-v5e"),
+        ("v5litepod:2x2", 4, "tpu-v5e"),
         ("v4:2x2x1", 8, "tpu-v4"),
         ("tpu7x:2x2x1", 8, "tpu7x"),
         ("h100:16", 16, "h100"),
@@ -47,6 +50,13 @@ def test_shapes_and_limits():
         ("v5q:2x2x1", "unknown name 'v5q'|unknown.*'v5q'.*v5p"),
         ("h10:8", "h100"),
         ("v5p", "has no shape; write the slice after the generation, such as v5p:2"),
+        ("v5litepod-16", "has no shape; .*, such as v5e:4x4$"),
+        ("v6e-8", "such as v6e:2x4$"),
+        ("v5p-32", "such as v5p:2x2x4$"),
+        ("v4-8", "such as v4:2x2x1$"),
+        ("v5e-17", "such as v5e:2x2$"),
+        ("h100-8", "did you mean 'h100'[?] Write a slice of TPUs as"),
+        ("abacus", "unknown 'abacus'.*; write a slice of TPUs as"),
         ("v5e:2x2x2", "slices of TPU v5e have 2 dimensions, and 2x2x2 has 3"),
         ("v5e:3x3", "TPU v5e has no slice 3x3; it has 1x1, 2x2, 2x4"),
         ("v5e:32x32", "no slice 32x32"),
@@ -67,11 +77,18 @@ def test_what_there_is_not(text, says):
         names.parse_target(text)
 
 
+def test_what_is_no_name():
+    with pytest.raises(TypeError, match="expected a name, such as 'v5p:2x2x4'.*None"):
+        mw.aot.devices(None)
+
+
 def test_more_devices_than_the_slice_has():
     with pytest.raises(ValueError, match="v5e:2x2 has 4 devices, and 5 are wanted"):
         mw.aot.devices("v5e:2x2", 5)
-    with pytest.raises(ValueError, match="has 8 devices, and 16 are wanted"):
+    with pytest.raises(ValueError, match="8 devices, and 16 are wanted; name a larger"):
         mw.aot.devices("h100:8", 16)
+    with pytest.raises(ValueError, match="0 are wanted; give a number from 1 on"):
+        mw.aot.devices("v5e:2x2", 0)
 
 
 def test_the_first_of_a_number_of_gpus():
@@ -92,6 +109,29 @@ def test_a_plugin_of_another_release(monkeypatch):
     plugins._described.cache_clear()
     with pytest.raises(RuntimeError, match="plugin 0.1.2 is not for jax"):
         mw.aot.devices("a100", 8)
+
+
+@pytest.mark.parametrize(
+    "platforms, says",
+    [
+        (None, "it: absent; JAX starts it without a GPU if JAX_PLATFORMS=cpu is set"),
+        ("cpu", r'it: absent; pip install "jax\[cuda13\]==.* belongs to this jax'),
+    ],
+)
+def test_a_plugin_that_did_not_start(platforms, says, monkeypatch):
+    def describe(*arguments):
+        raise NotImplementedError("absent.")
+
+    monkeypatch.setattr(plugins, "_version", lambda name: jax.__version__)
+    monkeypatch.setattr(plugins.described, "describe_gpus", describe)
+    config = types.SimpleNamespace(jax_platforms=platforms)
+    pretended = types.SimpleNamespace(
+        config=config, errors=jax.errors, __version__=jax.__version__
+    )
+    monkeypatch.setattr(plugins, "jax", pretended)
+    plugins._described.cache_clear()
+    with pytest.raises(RuntimeError, match=says):
+        mw.aot.devices("h200", 8)
 
 
 @pytest.mark.parametrize(
