@@ -25,6 +25,8 @@ OPTIONAL = {
     "flax": "mw.nnx",
     "optax": "examples that train",
     "orbax-checkpoint": "checkpoints (meshwright.distributed.orbax)",
+    "libtpu": "compiling for TPUs (docs/hardware.md)",
+    "jax-cuda13-plugin": "compiling for GPUs (docs/hardware.md)",
 }
 _CACHES = {
     "MESHWRIGHT_CACHE_DIR": "cache of compiled fragments",
