@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -41,7 +40,18 @@ def _origin(item: Mapping[str, Any]) -> str:
     return ", ".join(item["origins"]) or "(inferred)"
 
 
-_COUNT = re.compile(r"\(\d+\)$")
+def _origins_of_calls(module: Any) -> Iterator[list[str]]:
+    """Names of the computations of each call of a fragment, without duplicates.
+
+    What schedule.json has of them is for people: a transposed one has its count after
+    it, and names may end so, too.
+    """
+    for function in module.body.operations:
+        for region in function.regions:
+            for operation in region.blocks[0].operations:
+                if isinstance(operation, compat.mpmd.FragmentCallOp):
+                    origins = map(compat.mpmd.UserOriginAttr, operation.origin)
+                    yield list(dict.fromkeys(origin.user_name for origin in origins))
 
 
 def _text(operation: Any, attribute: str) -> str:
@@ -146,10 +156,11 @@ class _Page:
         assigned = self.config.name_to_mesh_assignment
         stages = self.config.name_to_stage_assignment
         found: dict[tuple[str, str], int] = collections.Counter(
-            # A transposed one has its count after it, and names may end so, too.
-            (origin if origin in assigned else _COUNT.sub("", origin), item["mesh"])
-            for item in self.calls
-            for origin in dict.fromkeys(item["origins"])
+            (name, item["mesh"])
+            for item, origins in zip(
+                self.calls, _origins_of_calls(self.module), strict=True
+            )
+            for name in origins
         )
         for (name, mesh), count in found.items():
             stage = f", stage {stages[name]}" if name in stages else ""
