@@ -4,13 +4,16 @@ import gc
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
+from meshwright.jaxapi.runtime import make_ir_context
 from meshwright.runtime.load import cache
-from meshwright.runtime.program import python_calls
+from meshwright.runtime.program.python_calls import PythonCalls
+from meshwright.runtime.program.source import read_source
 from support.runtime_programs import Builder, iota
 
 HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"
@@ -163,17 +166,34 @@ def test_python_functions_are_those_of_the_process_that_loads(folder):
     assert len(list(folder.iterdir())) == 1
 
 
+CALLBACK = "stablehlo.custom_call @{}() {{api_version = 4 : i32{}}} : () -> ()"
+INDEX = ", mhlo.backend_config = {index = 2 : ui64}"
+ADDRESS = ", backend_config = {descriptor = 7 : ui64}"
+NONE = PythonCalls(any=False, functions=0, by_number=True)
+THIRD = PythonCalls(any=True, functions=3, by_number=True)
+BY_ADDRESS = PythonCalls(any=True, functions=0, by_number=False)
+
+
 @pytest.mark.parametrize(
-    "text, by_number",
+    "text, calls",
     [
-        ("", True),
-        ("custom_call @xla_ffi_python_cpu_callback(%0) {index = 0 : ui64}", True),
-        ("custom_call @xla_python_cpu_callback(%0) {descriptor = 7 : ui64}", False),
-        ('"stablehlo.send"(%0, %1) <{is_host_transfer = true}>', False),
+        ("", NONE),
+        (CALLBACK.format("xla_ffi_python_cpu_callback", INDEX), THIRD),
+        (CALLBACK.format("xla_ffi_partitioned_python_gpu_callback", INDEX), THIRD),
+        (CALLBACK.format("xla_python_cpu_callback", ADDRESS), BY_ADDRESS),
+        (CALLBACK.format("python_cpu_callback", INDEX), NONE),
     ],
 )
-def test_functions_of_one_process_are_not_kept(text, by_number):
-    assert python_calls.calls_by_number(text) is by_number
+def test_functions_of_one_process_are_not_kept(text, calls):
+    device = jax.devices()[0]
+    with make_ir_context():
+        found = read_source(
+            "f",
+            SimpleNamespace(devices=(device,)),
+            f"func.func @main() {{\n{text}\nreturn\n}}",
+            {},
+        )
+    assert found.callbacks == calls
 
 
 def test_other_meshes_load_what_one_compiled(events, folder):

@@ -25,7 +25,6 @@ import jaxlib
 from ...core.files import whole_file
 from ...core.version import __version__
 from ...jaxapi import runtime as jax_runtime
-from ..program.python_calls import calls_by_number
 from ..program.source import Source
 
 VARIABLE = "MESHWRIGHT_CACHE_DIR"
@@ -72,7 +71,7 @@ class FragmentCache:
 
     def read(self, source: Source) -> bytes | None:
         """The serialized executable; None if there is none, or it is damaged."""
-        if not calls_by_number(source.code) or self.digest(source) in self._ignored:
+        if not source.callbacks.by_number or self.digest(source) in self._ignored:
             return None
         path = self._path(self.digest(source))
         try:
@@ -86,7 +85,7 @@ class FragmentCache:
     def write(self, source: Source, executable: Any) -> None:
         """Keeps an executable. Python functions that it calls are not in it: it has
         their positions, and the loading process gives the functions."""
-        if not calls_by_number(source.code):
+        if not source.callbacks.by_number:
             return
         path = self._path(self.digest(source))
         try:

@@ -25,7 +25,7 @@ from ...jaxapi import runtime as jax_runtime
 from ..program.errors import FragmentError, ProgramError
 from ..program.loaded import Loaded
 from ..program.module_names import joint_name
-from ..program.python_calls import count_functions, name_errors
+from ..program.python_calls import name_errors
 from ..program.source import Source
 from .cache import FragmentCache
 from .described import Answers, oversized_bytes
@@ -65,7 +65,7 @@ def resolve_options(options: Mapping | None, meshes: Sequence[str]) -> dict[str,
 
 def compile_all(
     sources: list[Source],
-    callbacks: Sequence[Callable],
+    callbacks: Sequence[Callable] | None,
     needed: Collection[int],
     cache: FragmentCache | None = None,
     keep_oversized: bool = False,
@@ -74,7 +74,7 @@ def compile_all(
 
     Args:
       sources: the modules of fragments.
-      callbacks: Python functions that they call.
+      callbacks: Python functions that they call; None if nothing will run.
       needed: which of them.
       cache: where executables are kept.
       keep_oversized: a fragment for devices that are only described which does not fit
@@ -89,8 +89,8 @@ def compile_all(
     for index, source in enumerate(sources):
         if index not in needed:
             continue
-        functions = count_functions(source.code) if source.callbacks else 0
-        if functions > len(callbacks):
+        functions = source.callbacks.functions
+        if callbacks is not None and functions > len(callbacks):
             # XLA does not ask, and calls what is past the last one.
             raise ProgramError(
                 f"{source.describe()} calls host_callbacks[{functions - 1}], and "
@@ -207,10 +207,16 @@ def _compile_group(
     return [by_devices[source.mesh.devices] for source in group]
 
 
-def _named(source: Source, callbacks: Sequence[Callable]) -> list:
+def _never_called(*args: object) -> None:
+    raise AssertionError("nothing runs")
+
+
+def _named(source: Source, callbacks: Sequence[Callable] | None) -> list:
     """The Python functions that a fragment calls, whose errors name it."""
     if not source.callbacks:
         return []
+    if callbacks is None:
+        return [_never_called] * source.callbacks.functions
     # On TPUs they are objects of the backend, which no one can call here.
     return [
         name_errors(callback, source.describe()) if callable(callback) else callback
@@ -219,7 +225,10 @@ def _named(source: Source, callbacks: Sequence[Callable]) -> list:
 
 
 def _load(
-    source: Source, serialized: bytes, callbacks: Sequence[Callable], **origin: bool
+    source: Source,
+    serialized: bytes,
+    callbacks: Sequence[Callable] | None,
+    **origin: bool,
 ) -> Loaded | None:
     """Loads what was compiled before; None if the backend does not take it."""
     start, devices = time.perf_counter(), source.mesh.devices
@@ -240,7 +249,7 @@ def _load(
 
 def _compile(
     source: Source,
-    callbacks: Sequence[Callable],
+    callbacks: Sequence[Callable] | None,
     contexts,
     cache,
     keep_oversized: bool = False,

@@ -3,38 +3,73 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
+from ...jaxapi import runtime as jax_runtime
 from .errors import FragmentError
 
-# On TPUs they are pairs of transfers with the host.
-_CALL = re.compile(
-    r"custom_call @xla_(ffi_)?(partitioned_)?python_\w*callback"
-    r"|\"stablehlo\.(send|recv)\"[^\n]*\bis_host_transfer = true"
-)
-_NUMBER = re.compile(
-    r"custom_call @xla_(?:ffi_)?(?:partitioned_)?python_\w*callback\([^\n]*?"
-    r"\bindex = (\d+)"
-)
+ir = jax_runtime.ir
 
 
-def calls_python(text: str) -> bool:
-    """Whether a module calls Python functions; its executable is for one fragment."""
-    return _CALL.search(text) is not None
+@dataclass(frozen=True)
+class PythonCalls:
+    """How a module calls Python functions; its executable is for one fragment.
 
-
-def count_functions(text: str) -> int:
-    """How many functions there have to be for those that a module calls by number."""
-    return max(map(int, _NUMBER.findall(text)), default=-1) + 1
-
-
-def calls_by_number(text: str) -> bool:
-    """Whether all Python functions that a module calls are given when it is loaded.
-
-    Others are addresses, or objects of a backend, of one process.
+    Attributes:
+      any: whether it does.
+      functions: how many functions there have to be for those that it calls by number.
+      by_number: whether all that it calls are given when it is loaded. Others are
+        addresses, or objects of a backend, of one process.
     """
-    return len(_CALL.findall(text)) == len(_NUMBER.findall(text))
+
+    any: bool
+    functions: int
+    by_number: bool
+
+    def __bool__(self) -> bool:
+        return self.any
+
+
+def find_python_calls(operations: Iterable[Any]) -> PythonCalls:
+    """Those among custom calls, sends and receives.
+
+    JAX calls functions by custom calls; on TPUs, by pairs of transfers with the host.
+    """
+    numbers: list[int | None] = []
+    for op in operations:
+        if op.name == "stablehlo.custom_call":
+            target = ir.StringAttr(op.attributes["call_target_name"]).value
+            if _is_callback(target):
+                numbers.append(_number(op))
+        else:
+            with_host = op.attributes.get("is_host_transfer")
+            if with_host is not None and ir.BoolAttr(with_host).value:
+                numbers.append(None)
+    known = [number for number in numbers if number is not None]
+    return PythonCalls(
+        bool(numbers), max(known, default=-1) + 1, len(known) == len(numbers)
+    )
+
+
+def _is_callback(target: str) -> bool:
+    """Whether a custom call has the name of JAX's for callbacks on some backend."""
+    kind = target.removeprefix("xla_").removeprefix("ffi_").removeprefix("partitioned_")
+    return (
+        target.startswith("xla_")
+        and kind.startswith("python_")
+        and kind.endswith("callback")
+    )
+
+
+def _number(op: Any) -> int | None:
+    """The position of the function that a call has."""
+    for key in ("backend_config", "mhlo.backend_config"):
+        config = op.attributes.get(key)
+        if isinstance(config, ir.DictAttr) and "index" in config:
+            return ir.IntegerAttr(config["index"]).value
+    return None
 
 
 def name_errors(callback: Callable, where: str) -> Callable:

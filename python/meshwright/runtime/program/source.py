@@ -12,7 +12,7 @@ from typing import Any
 from ...jaxapi import runtime as jax_runtime
 from .errors import ProgramError
 from .placement import ProgramMesh
-from .python_calls import calls_python
+from .python_calls import PythonCalls, find_python_calls
 
 ir, sdy = jax_runtime.ir, jax_runtime.sdy
 
@@ -46,7 +46,7 @@ class Source:
     text: str
     code: str
     signature: Signature
-    callbacks: bool
+    callbacks: PythonCalls
     options: dict[str, Any]
     origins: list[str] = field(default_factory=list)
     module_name: str | None = None
@@ -74,7 +74,30 @@ def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
     return f'fragment "{name}"{made_from} on mesh "{mesh}"'
 
 
-def _pin_side_effects(module: Any) -> bool:
+def _outward(module: Any) -> list[Any]:
+    """Operations that may have effects outside of the devices."""
+    found = []
+
+    def visit(op):
+        if op.name in _EFFECT_MARKS:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _has_free_effect(op: Any) -> bool:
+    """Whether XLA does not know where an effect of an operation happens."""
+    effect = op.attributes.get(_EFFECT_MARKS[op.name])
+    return (
+        "sdy.sharding" not in op.attributes
+        and effect is not None
+        and ir.BoolAttr(effect).value
+    )
+
+
+def _pin_side_effects(module: Any, outward: Sequence[Any]) -> bool:
     """Runs what has side effects, e.g. a Python callback, on the first device.
 
     XLA partitions no such call without knowing where it runs, and the compiler
@@ -83,17 +106,7 @@ def _pin_side_effects(module: Any) -> bool:
     Returns:
       Whether the module has such calls.
     """
-    free = []
-
-    def visit(op):
-        mark = _EFFECT_MARKS.get(op.name)
-        if mark is not None and "sdy.sharding" not in op.attributes:
-            effect = op.attributes.get(mark)
-            if effect is not None and ir.BoolAttr(effect).value:
-                free.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    free = list(filter(_has_free_effect, outward))
     for op in free:
         pins = ", ".join(["<@first_device, []>"] * max(1, len(op.results)))
         op.attributes["sdy.sharding"] = ir.Attribute.parse(
@@ -129,7 +142,10 @@ def read_source(
     except ir.MLIRError as error:
         raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
     # The order of devices is that of the mesh the program was bound to.
-    if len(mesh.devices) > 1 and _drop_device_ids(module) + _pin_side_effects(module):
+    outward = _outward(module)
+    if len(mesh.devices) > 1 and (
+        _drop_device_ids(module) + _pin_side_effects(module, outward)
+    ):
         text = module.operation.get_asm(enable_debug_info=True)
     signature = _signature(name, module)
     if not _keeps_names() and "sym_name" in module.operation.attributes:
@@ -143,7 +159,7 @@ def read_source(
         text=text,
         code=code,
         signature=signature,
-        callbacks=calls_python(code),
+        callbacks=find_python_calls(outward),
         options=dict(options),
     )
 

@@ -10,24 +10,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..program.folder import read_folder
-from ..program.python_calls import count_functions
 from ..program.schedule_form import check_form
 
 
-def read_program(folder: str) -> tuple[dict[str, Any], dict[str, str], list[Callable]]:
-    """A program, its fragments, and something in place of the functions they call.
+def read_program(folder: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """A program and its fragments.
 
     Raises:
       ProgramError: the folder holds no program.
     """
     program, fragments = read_folder(folder)
     check_form(program)
-    functions = max(map(count_functions, fragments.values()), default=0)
-    return program, fragments, [_never_called] * functions
-
-
-def _never_called(*args: object) -> None:
-    raise AssertionError("nothing runs")
+    return program, fragments
 
 
 def plain(text: str) -> str:

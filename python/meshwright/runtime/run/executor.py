@@ -81,7 +81,7 @@ def load(
     meshes: Mapping[str, Mesh],
     *,
     compile_options: Mapping[str, Any] | None = None,
-    host_callbacks: Sequence[Callable] = (),
+    host_callbacks: Sequence[Callable] | None = (),
     keep_oversized: bool = False,
     saved: Saved | None = None,
 ) -> ProgramExecutor:
@@ -92,7 +92,8 @@ def load(
       fragments: text of the StableHLO module of each fragment, by its name.
       meshes: a jax Mesh per mesh of the program, with its axes.
       compile_options: XLA options for all meshes, or one dict per mesh name.
-      host_callbacks: Python functions that the modules call, by their index.
+      host_callbacks: Python functions that the modules call, by their index; None for a
+        program that is compiled and not run.
       keep_oversized: a fragment that is too large for devices that are only described
         is no error; the memory account says what it would take.
       saved: gives the executables; then nothing is compiled.
@@ -122,7 +123,7 @@ def load(
     def build(sources: list[Source], needed: Collection[int]) -> list[Loaded | None]:
         if saved:
             return saved.load_all(sources, needed)
-        return compile_all(sources, list(host_callbacks), needed, cache, keep_oversized)
+        return compile_all(sources, host_callbacks, needed, cache, keep_oversized)
 
     loaded = build(plan.sources, needed)
     if share:

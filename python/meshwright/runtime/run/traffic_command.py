@@ -24,7 +24,7 @@ def count(folder: str) -> Traffic:
       ProgramError: the folder holds no program, or there are too few devices.
       FragmentError: a fragment does not compile.
     """
-    program, fragments, calls = read_program(folder)
+    program, fragments = read_program(folder)
     sizes = [[int(size) for _, size in mesh["axes"]] for mesh in program["meshes"]]
     counts = [math.prod(size) for size in sizes]
     # CPU devices are what one asks for, before the first is used.
@@ -49,7 +49,7 @@ def count(folder: str) -> Traffic:
             program["meshes"], starts, counts, sizes, strict=False
         )
     }
-    return load(program, fragments, meshes, host_callbacks=calls).traffic()
+    return load(program, fragments, meshes, host_callbacks=None).traffic()
 
 
 def main(folder: str, shown: str, *options: str) -> int:
