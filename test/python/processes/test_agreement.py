@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from meshwright.runtime.processes import agreement
+from meshwright.runtime.processes.agreement import without_locations
 from meshwright.runtime.processes.world import ProcessError
 from support.fake_world import MISSED, Store, make_world
 
@@ -20,8 +21,16 @@ PROGRAM = {
     "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
 }
 CODE = {
-    "f0": 'module @a {} loc(#loc1)\n%arg0 loc("a \\" b:"(#loc1))\n#loc1 = loc(here)\n',
+    "f0": """#loc1 = loc("here.py":1:2)
+#named = loc("a \\" b:"(#loc1))
+module @a {
+  func.func @main(%arg0: tensor<f32> loc("x"(#loc1))) {
+    return loc(#named)
+  } loc(unknown)
+} loc(#loc1)
+""",
     "f1": "module @b {}\n",
+    "damaged": "module {",
 }
 
 
@@ -30,7 +39,13 @@ def describe(**changes):
     given = {"code": CODE, "order": [0], "options": {"m0": {}}} | changes
     device = SimpleNamespace(process_index=0, id=given.pop("device", 0))
     given["program"] = program | given.pop("program", {})
-    return agreement.describe(devices={"m0": [device]}, **given)
+
+    def make(code):
+        rest = given | {"code": code}
+        return agreement.describe(devices={"m0": [device]}, **rest)
+
+    # What it is with locations, and without.
+    return [make(code) for code in (given["code"], without_locations(given["code"]))]
 
 
 def agree(*parts, odd=None):
@@ -43,7 +58,9 @@ def agree(*parts, odd=None):
 
     def run(process):
         try:
-            agreement.agree(worlds[process], parts[process])
+            agreement.agree(
+                worlds[process], parts[process][0], lambda: parts[process][1]
+            )
         except ProcessError as error:
             return str(error)
 
@@ -59,9 +76,11 @@ def test_processes_that_agree_carry_digests_only():
 
 def test_locations_and_order_of_entries_do_not_count():
     moved = {
+        "damaged": CODE["damaged"],
         "f1": CODE["f1"],
-        "f0": CODE["f0"].replace("here", "there:7:3").replace("#loc1", "#loc17"),
+        "f0": CODE["f0"].replace("here", "there").replace("#loc1", "#loc17"),
     }
+    assert moved["f0"] != CODE["f0"]
     items = [PROGRAM["items"][0] | {"location": "there:7:3"}]
     other = describe(code=moved, program={"items": items})
     assert agree(describe(), other, describe())[0] == [None] * COUNT
@@ -104,7 +123,7 @@ def test_versions_count(part, name, value, monkeypatch):
     ours = describe()
     monkeypatch.setattr(agreement, name, value)
     told, _ = agree(ours, ours, describe())
-    assert f'{part} is "{ours[part]}" in process 0 and "0.1" in process 2' in told[0]
+    assert f'{part} is "{ours[0][part]}" in process 0 and "0.1" in process 2' in told[0]
 
 
 def test_flags_count(monkeypatch):
@@ -132,7 +151,7 @@ def test_a_process_that_does_not_come_is_named():
 
     def run(world):
         with pytest.raises(ProcessError, match="process 2 did not load this program"):
-            agreement.agree(world, describe())
+            agreement.agree(world, {}, dict)
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         # Process 0 waits for its answer, so that process 1 needs a longer wait.

@@ -11,22 +11,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import jaxlib
 
 from ...core.version import __version__
+from ...jaxapi import runtime as jax_runtime
 from .world import ProcessError, World
 
 _SHOWN = 120
 _WHAT = "load this program"
-# Uses of an alias, names of arguments with or without one, and the lines that define
-# aliases: their numbers depend on how deep in the script a program is traced.
-_NAMED = r'"(?:[^"\\]|\\.)*"(?:\(#loc\d*\))?'
-_LOCATION = re.compile(rf" loc\((?:#loc\d*|unknown|{_NAMED})\)|^#loc.*\n", re.MULTILINE)
 
 
 def digest(value: Any) -> str:
@@ -34,9 +30,21 @@ def digest(value: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _bare(module: str) -> str:
-    """A module's text without locations, which differ where files lie elsewhere."""
-    return _LOCATION.sub("", module)
+def without_locations(modules: Mapping[str, str]) -> dict[str, str]:
+    """Texts of modules, by name, without locations.
+
+    A text that does not parse stays as it is; its reader says so.
+    """
+
+    def printed(text: str) -> str:
+        try:
+            module = jax_runtime.ir.Module.parse(text)
+        except jax_runtime.ir.MLIRError:
+            return text
+        return module.operation.get_asm(enable_debug_info=False)
+
+    with jax_runtime.make_ir_context():
+        return {name: printed(text) for name, text in modules.items()}
 
 
 def _unlocated(program: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,7 +66,7 @@ def describe(
 
     Args:
       program: the schedule.
-      code: fragment to its module's text; locations do not count.
+      code: fragment to its module's text.
       order: in which the program's items are issued.
       devices: mesh to its devices.
       options: mesh to compiler options.
@@ -78,40 +86,65 @@ def describe(
             len(program["outputs"]),
         ],
         "large constants": list(program.get("constants", ())),
-        "fragments": {name: digest(_bare(text)) for name, text in code.items()},
+        "fragments": {name: digest(text) for name, text in code.items()},
         "schedule": digest(_unlocated(program)),
         "order of issue": digest(list(order)),
     }
 
 
-def agree(world: World, parts: Mapping[str, Any]) -> None:
+def agree(
+    world: World, parts: Mapping[str, Any], unlocated: Callable[[], Mapping[str, Any]]
+) -> None:
     """Compares the parts of all processes.
+
+    Args:
+      world: the processes.
+      parts: those of this process, with texts as they are.
+      unlocated: makes the same of texts without locations, which differ where files lie
+        elsewhere or a program is traced deeper in the script; asked if parts differ.
 
     Raises:
       ProcessError: they differ; names the first part that does, with both values.
     """
     # Both ends of a way count its bytes, and agree so on where a window ends.
     given = {name: getattr(world, name) for name in ("transport", "window_bytes")}
-    parts = {"arguments of mw.distributed.initialize": given, **parts}
-    number, ours = world.next_number(), digest(parts)
-    # All parts of all processes would be much to carry; nearly always they agree.
-    world.put(f"agree/{number}/{world.process}", ours.encode())
+    given = {"arguments of mw.distributed.initialize": given}
+    if _find_different(world, world.next_number(), {**given, **parts}) is None:
+        return
+    parts, number = {**given, **unlocated()}, world.next_number()
+    other = _find_different(world, number, parts)
+    if other is None:
+        return
     first = world.members.first
     if world.process == first:
-        found = _find_other(world, number, ours)
-        other = found if isinstance(found, int) else None
-        world.put(f"differs/{number}", str(other).encode())
-        verdict = found if isinstance(found, str) else ""
-        if other is not None:
-            verdict = _compare(world, number, other, json.loads(json.dumps(parts)))
+        verdict = _compare(world, number, other, json.loads(json.dumps(parts)))
         world.put(f"verdict/{number}", verdict.encode())
     else:
-        other = world.get(f"differs/{number}", first, _WHAT).decode()
-        if other == str(world.process):
+        if other == world.process:
             world.put_large(f"parts/{number}", json.dumps(parts).encode())
         verdict = world.get(f"verdict/{number}", first, _WHAT).decode()
-    if verdict:
-        raise ProcessError(verdict)
+    raise ProcessError(verdict)
+
+
+def _find_different(world: World, number: int, parts: Mapping[str, Any]) -> int | None:
+    """The first process whose parts are not those of the first one, on all of them.
+
+    All parts of all processes would be much to carry; nearly always they agree, and
+    digests say so.
+
+    Raises:
+      ProcessError: one does not come.
+    """
+    ours, first = digest(parts), world.members.first
+    world.put(f"agree/{number}/{world.process}", ours.encode())
+    if world.process == first:
+        found = _find_other(world, number, ours)
+        world.put(f"differs/{number}", json.dumps(found).encode())
+    else:
+        found = json.loads(world.get(f"differs/{number}", first, _WHAT))
+    if isinstance(found, str):
+        raise ProcessError(found)
+    return found
 
 
 def _find_other(world: World, number: int, ours: str) -> int | str | None:

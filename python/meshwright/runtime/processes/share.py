@@ -212,15 +212,20 @@ def join_processes(
     """
     if world is None:
         return None
-    agreement.agree(
-        world,
-        agreement.describe(
+
+    def describe(modules: Mapping[str, str]) -> dict[str, Any]:
+        return agreement.describe(
             planner.program,
-            planner.modules,
+            modules,
             planner.order,
             {name: mesh.devices for name, mesh in planner.meshes.items()},
             options,
-        ),
+        )
+
+    agreement.agree(
+        world,
+        describe(planner.modules),
+        lambda: describe(agreement.without_locations(planner.modules)),
     )
     return None if world.transport == "device_put" else Share(planner, world)
 
