@@ -268,7 +268,7 @@ static nb::list listSchedules() {
   nb::list result;
   for (const TextScheduleInfo &info : meshwright::listTextSchedules())
     result.append(nb::make_tuple(info.name, info.registryName, info.isRelation,
-                                 info.needsStages));
+                                 info.needsStages, info.source));
   return result;
 }
 

@@ -10,15 +10,18 @@ the page is not what would be written.
 """
 
 import argparse
+import json
 import pathlib
-import re
 import subprocess
 import sys
 import textwrap
+from typing import Any
 
 import schedule_figures
 import schedule_graphs
 import schedule_vocabulary
+from meshwright.compiler import native
+from meshwright.compiler.schedules import Schedule
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "schedules.md"
@@ -667,13 +670,17 @@ class Tool:
             sys.exit(done.stderr)
         return done.stdout
 
+    def figures(self, name: str) -> dict[str, Any]:
+        """The order of a schedule with its times."""
+        return json.loads(self.draw(name, "--json"))
+
     def place(self, name: str) -> list[list[int]]:
         """The stages of each mesh."""
         if name == "ParallelPipelinesWithWrapAround":
             return [[mesh] for mesh in range(MESHES)]
         return [
-            sorted({int(stage) for stage in re.findall(r"(\d+)[A-Z]", line)})
-            for line in self.draw(name, "--csv").splitlines()
+            sorted({action["stage"] for action in mesh["actions"]})
+            for mesh in self.figures(name)["meshes"]
         ]
 
 
@@ -712,57 +719,25 @@ def show_use(tool: Tool, name: str) -> str:
     return f"{text}.\n\n```python\n{python}```\n\n```sh\n{command}\n```\n\n"
 
 
-def read_figures(drawing: str) -> tuple[str, str, str]:
+def read_figures(timeline: dict[str, Any]) -> tuple[str, str, str]:
     """Makespan, bubble (of the whole, and of the longest span), peak live."""
-    whole = re.search(r"makespan (\d+), bubble ([\d.]+)%", drawing)
-    span = re.search(r"at most \d+, bubble ([\d.]+)%", drawing)
-    live = re.search(r"peak live microbatches per mesh: (.*)", drawing)
-    bubble = f"{whole[2]} %"
-    if span and span[1] != whole[2]:
-        bubble += f" ({span[1]} %)"
-    return whole[1], bubble, live[1]
-
-
-def read_sources(path: pathlib.Path) -> dict[str, str]:
-    """What each schedule's own file cites."""
-    sources = {}
-    for file in sorted(path.rglob("*.cpp")):
-        text = file.read_text()
-        strings = {
-            name: "".join(re.findall(r'"([^"]*)"', value))
-            for name, value in re.findall(
-                r"StringLiteral (kSource) =\s*((?:\"[^\"]*\"\s*)+);", text
-            )
-        }
-        for body in re.findall(
-            r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
-        ):
-            literals = re.findall(r"((?:\"[^\"]*\"\s*)+|\bkSource\b)", body)
-            parts = [
-                strings["kSource"]
-                if literal == "kSource"
-                else "".join(re.findall(r'"([^"]*)"', literal))
-                for literal in literals
-            ]
-            sources[parts[0]] = parts[3]
-    return sources
-
-
-def find_lists() -> list[str]:
-    """The schedules that are complete lists: they make no demands."""
-    found = []
-    for file in sorted((ROOT / "meshwright" / "Schedule").rglob("*.cpp")):
-        text = file.read_text()
-        for body in re.findall(
-            r"const Schedule meshwright::\w+ = \{(.*?)\};", text, re.S
-        ):
-            if "getConstraints" not in body or "getConstraints=*/nullptr" in body:
-                found.append(re.search(r'"([^"]*)"', body)[1])
-    return found
+    meshes = timeline["meshes"]
+    span = max(
+        mesh["actions"][-1]["stop"] - mesh["actions"][0]["start"] for mesh in meshes
+    )
+    idle = [
+        f"{1 - sum(mesh['busy'] for mesh in meshes) / (len(meshes) * time):.1%}"
+        for time in (timeline["makespan"], span)
+    ]
+    whole, longest = (text.replace("%", " %") for text in idle)
+    bubble = whole if longest == whole else f"{whole} ({longest})"
+    live = " ".join(str(mesh["peak_live"]) for mesh in meshes)
+    return str(timeline["makespan"]), bubble, live
 
 
 def write_page(tool: Tool) -> str:
-    sources = read_sources(ROOT / "meshwright" / "Schedule")
+    builtin = [Schedule(*facts) for facts in native.extension().schedules()]
+    sources = {schedule.name: schedule.source for schedule in builtin}
     drawings = {name: tool.draw(name) for name, _ in SECTIONS}
     names = [line.split()[0] for line in tool.run().stdout.splitlines()]
     if sorted(names) != sorted(drawings):
@@ -777,8 +752,8 @@ def write_page(tool: Tool) -> str:
     page = [introduction]
     page.append("| schedule | makespan | bubble | peak live per mesh |\n")
     page.append("| --- | --- | --- | --- |\n")
-    for name, drawing in drawings.items():
-        makespan, bubble, live = read_figures(drawing)
+    for name in drawings:
+        makespan, bubble, live = read_figures(tool.figures(name))
         page.append(f"| [{name}](#{name.lower()}) | {makespan} | {bubble} | {live} |\n")
     page.append(
         "\nIn parentheses: between the first and the last action of a mesh.\n\n"
@@ -815,7 +790,9 @@ def write_page(tool: Tool) -> str:
         for text in ("Et|x|L", "E(tt|", "t|E|L")
     )
     csv = tool.run("1F1B", "--csv", "--meshes=2", "--microbatches=4").stdout
-    lists = textwrap.fill(", ".join(find_lists()), width=70)
+    names = {s.name for s in builtin if not s.is_relation} - {"none"}
+    lists = ", ".join(sorted(names))
+    lists = textwrap.fill(lists, width=70)
     page.append(
         OF_YOUR_OWN.format(
             csv=csv,

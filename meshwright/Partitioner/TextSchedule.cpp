@@ -81,7 +81,8 @@ std::vector<TextScheduleInfo> meshwright::listTextSchedules() {
   for (const Schedule *schedule : getSchedules())
     infos.push_back({schedule->name.str(), schedule->registryName.str(),
                      isRelation(*schedule),
-                     schedule->need != PipelineNeed::Nothing});
+                     schedule->need != PipelineNeed::Nothing,
+                     schedule->source.str()});
   return infos;
 }
 

@@ -36,8 +36,9 @@ std::optional<std::vector<std::string>> readLayout(std::string_view text,
 struct TextScheduleInfo {
   std::string name;
   std::string registryName;
-  bool isRelation;  ///< It orders pairs, which `mustPrecede` tells.
-  bool needsStages; ///< It orders only what has a stage.
+  bool isRelation;    ///< It orders pairs, which `mustPrecede` tells.
+  bool needsStages;   ///< It orders only what has a stage.
+  std::string source; ///< What it is from, with a link; may be empty.
 };
 
 /// All of them, in the order in which they are listed to users.

@@ -18,12 +18,14 @@ class Schedule(NamedTuple):
       registry_name: its name in the registry.
       is_relation: it is a relation between two fragments, not a complete list.
       needs_stages: it orders only fragments that have a stage.
+      source: what it is from, with a link; may be empty.
     """
 
     name: str
     registry_name: str
     is_relation: bool
     needs_stages: bool
+    source: str = ""
 
 
 @functools.cache
