@@ -7,6 +7,7 @@
 
 // Nothing is known of what comes from a callee that does not return.
 // CHECK-LABEL: func public @takes_results_of_unknown_ends_as_they_are
+// CHECK-NOT:     mpmd.transfer
 func.func public @takes_results_of_unknown_ends_as_they_are(%x: !m1) -> !t attributes {topology = #topology} {
   %0 = mpmd.unassign %x : (!m1) -> !t
   %1 = mpmd.call @ends(%0) : (!t) -> !t

@@ -57,6 +57,7 @@ def reports(done) -> dict[int, dict]:
     assert done.returncode == 0, done.stdout + done.stderr
     lines = (line.partition("] ")[2] for line in done.stdout.splitlines())
     found = [json.loads(line) for line in lines if line.startswith("{")]
+    assert found, done.stdout + done.stderr
     return {report["process"]: report for report in found}
 
 

@@ -92,7 +92,9 @@ def test_every_bench_is_a_script_that_takes_its_options(capsys):
 
 def test_baseline_is_of_benches_that_there_are():
     known = {bench.name for bench in benches.BENCHES}
-    for name, entry in json.loads(report.BASELINE.read_text()).items():
+    entries = json.loads(report.BASELINE.read_text())
+    assert entries
+    for name, entry in entries.items():
         assert name in known
         assert entry["ratios"] and "commit" in entry["measured"]
 

@@ -15,10 +15,12 @@ def pinned(group: str) -> list[tuple[Requirement, int]]:
     """The entries of a list, and how many hashes each has."""
     text = (ROOT / "requirements" / f"{group}.txt").read_text()
     text = re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
-    return [
+    found = [
         (Requirement(line.partition("--hash")[0]), line.count("--hash=sha256:"))
         for line in text.splitlines()
     ]
+    assert found, f"requirements/{group}.txt pins nothing"
+    return found
 
 
 def normal(name: str) -> str:

@@ -68,6 +68,7 @@ def reports(done: subprocess.CompletedProcess) -> list[dict]:
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
     found = [json.loads(line) for line in lines if line.startswith("{")]
+    assert found, "no process has reported:\n" + done.stdout + done.stderr
     return sorted(found, key=lambda report: report["process"])
 
 

@@ -85,6 +85,7 @@ func.func private @calls_distributed(%x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT:    %[[F:.*]] = call @calls_distributed(%arg0)
 // CHECK-NEXT:    return %[[F]]
 // EDGES-LABEL: func @keeps_call_of_function_with_other_calls
+// EDGES-NEXT:    call @calls_distributed(%arg0)
 func.func @keeps_call_of_function_with_other_calls(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = call @calls_distributed(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>

@@ -45,6 +45,8 @@ func.func @families_are_written_apart(%x: tensor<12x8xf32>) -> tensor<12x8xf32> 
 func.func @keeps_sharding_without_edge(%x: tensor<8xf32>, %y: tensor<?xf32>) -> (tensor<8xf32>, tensor<?xf32>) {
   // CHECK-NEXT: out_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>]
   // DEBUG-LABEL: func @keeps_sharding_without_edge
+  // DEBUG-NEXT: sdy.manual_computation
+  // DEBUG-SAME: out_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>]
   %0:2 = sdy.manual_computation(%x, %y) in_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>] out_shardings=[<@grid, [{"r"}]>, <@grid, [{"r"}]>] manual_axes={"r"} (%a: tensor<4xf32>, %b: tensor<?xf32>) {
     sdy.return %a, %b : tensor<4xf32>, tensor<?xf32>
   } : (tensor<8xf32>, tensor<?xf32>) -> (tensor<8xf32>, tensor<?xf32>)
