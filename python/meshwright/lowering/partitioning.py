@@ -37,7 +37,7 @@ from ..schedules.rules import (
     rule_text,
 )
 from ..shardings import named as named_shardings
-from ..shardings.signature import ProgramSignature, io_specs
+from ..shardings.signature import IOSpecs, ProgramSignature, io_specs
 from ..staging import cut as stage_cut
 from ..tracing import several_meshes
 from ..tracing.known_constraints import drop_known
@@ -225,19 +225,15 @@ def lower_traced(
         return lower_traced(
             traced, name, uncut, requested, external, given, hoists_outside=False
         )
-    if on_host:
-        signature = _with_host_inputs(signature, on_host, results[first].io, config)
-        results = partition(signature, shardings)
-    if requested.tie_state:
-        outs = per_mesh.known_before(
-            requested.out_shardings, config.topology, "out_shardings"
-        )
-        given = several_meshes.flat_prefix(outs, signature.output_tree)
-        tied = tie(
-            json.loads(results[first].io), signature, config.topology, set(given)
-        )
-        if tied is not None:
-            signature, shardings = tied
+    if on_host or requested.tie_state:
+        # Where arguments are decides what else to ask for, all of it at once.
+        found = io_specs(json.loads(results[first].io), signature, config.topology)
+        signature, found = _with_host_inputs(signature, on_host, found)
+        if requested.tie_state:
+            signature, shardings = tie(
+                found, signature, _given_outputs(requested, signature, config)
+            )
+        if on_host or shardings:
             results = partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
 
@@ -267,6 +263,16 @@ def _known_inputs(in_shardings: PyTree, call_tree: Any) -> dict[int, Any]:
     """Shardings of flat inputs that a user gave for arguments by position."""
     args_tree, _ = call_tree.children()
     return several_meshes.flat_prefix(in_shardings, args_tree)
+
+
+def _given_outputs(
+    requested: RequestedShardings, signature: ProgramSignature, config: Config
+) -> set[int]:
+    """Flat outputs whose sharding the user gave."""
+    outs = per_mesh.known_before(
+        requested.out_shardings, config.topology, "out_shardings"
+    )
+    return set(several_meshes.flat_prefix(outs, signature.output_tree))
 
 
 def _with_sequence_chunks(traced: jax.stages.Traced, config: Config) -> Config:
@@ -384,22 +390,27 @@ def _text(
 
 
 def _with_host_inputs(
-    signature: ProgramSignature, on_host: Sequence[int], io: str, config: Config
-) -> ProgramSignature:
+    signature: ProgramSignature, on_host: Sequence[int], found: IOSpecs
+) -> tuple[ProgramSignature, IOSpecs]:
     """A program whose inputs in host memory are assigned to that of their meshes.
 
     Args:
       signature: the program.
       on_host: flat inputs that the user gave in host memory.
-      io: where the compiler puts them if nothing is assigned.
-      config: the meshes.
+      found: where the compiler puts inputs and outputs if nothing is assigned.
+
+    Returns:
+      The program, and where inputs and outputs are then.
     """
-    found = io_specs(json.loads(io), signature, config.topology).input_meshes
-    meshes = list(signature.input_meshes)
+    meshes, shardings = list(signature.input_meshes), list(found.input_shardings)
     for index in on_host:
-        mesh = mesh_without_memory_kind(meshes[index] or found[index])
+        mesh = mesh_without_memory_kind(meshes[index] or found.input_meshes[index])
         meshes[index] = f"{mesh}{MEMORY_KIND_SEPARATOR}pinned_host"
-    return dataclasses.replace(signature, input_meshes=tuple(meshes))
+        shardings[index] = shardings[index].with_memory_kind("pinned_host")
+    return (
+        dataclasses.replace(signature, input_meshes=tuple(meshes)),
+        dataclasses.replace(found, input_shardings=tuple(shardings)),
+    )
 
 
 def _by_path(

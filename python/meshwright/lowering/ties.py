@@ -8,14 +8,13 @@ params, batch -> (loss, grads)     the gradients are where the parameters are
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import jax
 
-from ..core.config import Topology
 from ..core.names import MEMORY_KIND_SEPARATOR
-from ..shardings.signature import ProgramSignature, io_specs
+from ..shardings.signature import IOSpecs, ProgramSignature
 
 Key = tuple[Any, ...]
 
@@ -88,24 +87,19 @@ def find_ties(
 
 
 def tie(
-    io: Mapping[str, Any],
-    signature: ProgramSignature,
-    topology: Topology,
-    given: Collection[int],
-) -> tuple[ProgramSignature, dict[int, Any]] | None:
+    found: IOSpecs, signature: ProgramSignature, given: Collection[int]
+) -> tuple[ProgramSignature, dict[int, Any]]:
     """What to ask for so that results go where their arguments came from.
 
     Args:
-      io: where the compiler put inputs and outputs when nothing was asked for.
+      found: where inputs and outputs are when nothing is asked for.
       signature: the program. Where a mesh is assigned, that counts.
-      topology: mesh name to mesh.
       given: flat outputs whose sharding the user gave.
 
     Returns:
-      The signature with meshes for what is tied, and shardings of flat outputs; None
-      if all is in its place.
+      The signature with meshes for what is tied, and shardings of flat outputs; none
+      of these if all is in its place.
     """
-    specs = io_specs(io, signature, topology)
     ties = find_ties(
         signature.input_tree,
         signature.input_avals,
@@ -115,17 +109,15 @@ def tie(
     inputs, outputs = list(signature.input_meshes), list(signature.output_meshes)
     shardings: dict[int, Any] = {}
     for output, source in ties.items():
-        wanted = specs.input_shardings[source]
-        place = specs.input_meshes[source]
+        wanted = found.input_shardings[source]
+        place = found.input_meshes[source]
         if wanted.memory_kind not in (None, "device"):
             place += MEMORY_KIND_SEPARATOR + wanted.memory_kind
         if outputs[output] not in (None, place) or output in given:
             continue
-        if wanted != specs.output_shardings[output]:
+        if wanted != found.output_shardings[output]:
             inputs[source] = outputs[output] = place
             shardings[output] = wanted
-    if not shardings:
-        return None
     return dataclasses.replace(
         signature, input_meshes=tuple(inputs), output_meshes=tuple(outputs)
     ), shardings

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
+from meshwright.compiler import native
 
 import meshwright as mw
 
@@ -205,3 +206,26 @@ def test_moments_rest_on_the_host_between_steps(tie_state):
     assert shardings[0][1].mesh == EQUAL["b"]
     jax.tree.map(np.testing.assert_allclose, found, wanted)
     np.testing.assert_allclose(loss_found, loss_wanted)
+
+
+def test_host_memory_and_ties_are_asked_for_at_once(monkeypatch):
+    """The first time the compiler says where arguments are, the second time it is told
+    what is to be there, too."""
+    requests, session = [], native.Session
+
+    class Session(session):
+        def import_program(self, request):
+            requests.append(request)
+            return super().import_program(request)
+
+    monkeypatch.setattr(native, "Session", Session)
+
+    def step(moment, x):
+        return jax.device_put(moment, ON_DEVICE) + mw.stage_boundary(jnp.tanh(x)), x
+
+    jitted = mw.jit(step, config(), tie_state=True)
+    moment, _ = jitted(on_host(X), X)
+    assert moment.sharding.memory_kind == HOST
+    first, second = requests
+    assert first["input_meshes"] == first["output_meshes"] == []
+    assert second["input_meshes"][0] == second["output_meshes"][0] == "b#pinned_host"
