@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lowered, compiled and executable programs."""
 
-from .programs.stages import (
+from .programs.explanations import (
     AxisOrigin,
+    ExplainedValue,
+    ShardingExplanation,
+    ShardingStep,
+)
+from .programs.stages import (
     Compiled,
     Executable,
-    ExplainedValue,
     Lowered,
     MpmdCompiled,
     MpmdExecutable,
     MpmdLowered,
     PartitioningResult,
     Remark,
-    ShardingExplanation,
-    ShardingStep,
 )
 
 __all__ = [

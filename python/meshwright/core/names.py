@@ -23,19 +23,6 @@ CALLEE_PREFIX = "shardy_mpmd"
 # this order they are the stages after those between marks.
 VOCABULARY_PARTS = ("vocabulary_head", "vocabulary_embedding")
 
-__all__ = [
-    "CPU_MESH_SUFFIX",
-    "MEMORY_KINDS",
-    "SCHEDULE_FILE_PREFIX",
-    "VOCABULARY_PARTS",
-    "function_name",
-    "is_cpu_mesh",
-    "mesh_without_memory_kind",
-    "meshes_and_sdy_specs_to_named_shardings",
-    "named_sharding",
-    "unknown_name",
-]
-
 
 def function_name(fn: Callable[..., Any]) -> str:
     """The Python name of a callable.

@@ -18,15 +18,6 @@ from ..runtime.watch.profile import Recording
 from ..tracing.arguments import several
 from .compiled import Compiled
 
-__all__ = [
-    "SimulatedCollectives",
-    "SimulatedEdge",
-    "SimulatedItem",
-    "SimulatedMesh",
-    "SimulatedStep",
-    "Simulation",
-]
-
 _logger = logging.getLogger(__name__)
 
 

@@ -33,30 +33,12 @@ from .compiled import Compiled
 from .executable import Executable
 from .explanations import (
     Ask,
-    AxisOrigin,
-    ExplainedValue,
     ShardingExplanation,
-    ShardingStep,
     explain,
 )
 from .report import report_text
 from .simulation import Simulation, device_of, draw, simulate
 from .stacked import StackedExecutable, Stacking
-
-__all__ = [
-    "AxisOrigin",
-    "Compiled",
-    "Executable",
-    "ExplainedValue",
-    "Lowered",
-    "MpmdCompiled",
-    "MpmdExecutable",
-    "MpmdLowered",
-    "PartitioningResult",
-    "Remark",
-    "ShardingExplanation",
-    "ShardingStep",
-]
 
 _logger = logging.getLogger(__name__)
 

@@ -34,18 +34,6 @@ from ..core.fragments import (
 )
 from ..core.names import is_cpu_mesh
 
-__all__ = [
-    "RelationBuilder",
-    "build_merge_rules",
-    "build_merge_rules_from_predicate",
-    "build_rules",
-    "build_schedule_rules_from_key",
-    "build_schedule_rules_from_predicate",
-    "merged_fragment_info",
-    "pipeline_context",
-    "rule_text",
-]
-
 
 def build_schedule_rules_from_predicate(
     fragment_infos: Sequence[FragmentInfo],

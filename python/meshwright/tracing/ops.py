@@ -24,16 +24,6 @@ from . import primitives, static_leaves, trace_cache
 from .loops import LoopForm
 from .nnx_state import is_stateful
 
-__all__ = [
-    "broadcast",
-    "call",
-    "enumerated_for",
-    "fori_loop",
-    "named_computation",
-    "named_tensor",
-    "reduce",
-]
-
 T = TypeVar("T")
 
 _RESERVED_PREFIX = "partir."

@@ -14,15 +14,6 @@ from collections.abc import Iterator
 
 from ..compiler import native
 
-__all__ = [
-    "backward_order",
-    "count_meshes",
-    "count_microbatches",
-    "is_scheduled",
-    "scheduled_by",
-    "unrolls_loops",
-]
-
 
 @dataclasses.dataclass
 class _Program:
