@@ -101,14 +101,27 @@ static SmallVector<FragmentOp> getSharingFragments(ModuleOp module) {
   return fragments;
 }
 
-unsigned mpmd::inlineSeveralSharedBodies(ModuleOp module,
-                                         RewriterBase &rewriter) {
+static unsigned inlineSeveralSharedBodies(ModuleOp module,
+                                          RewriterBase &rewriter) {
   unsigned numInlined = 0;
   for (FragmentOp fragment : getSharingFragments(module))
     if (getSharedBodyCalls(fragment).size() > 1) {
       inlineSharedBodies(fragment, rewriter);
       ++numInlined;
     }
+  return numInlined;
+}
+
+unsigned mpmd::changeSharedBodies(
+    ModuleOp module, RewriterBase &rewriter,
+    llvm::function_ref<unsigned(func::FuncOp body,
+                                ArrayRef<stablehlo::CustomCallOp> calls)>
+        change) {
+  unsigned numInlined = inlineSeveralSharedBodies(module, rewriter);
+  for (auto &[body, calls] : collectSharedBodies(module))
+    numInlined += change(body, calls);
+  if (numInlined > 0)
+    eraseUncalledBodies(module);
   return numInlined;
 }
 

@@ -24,6 +24,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
+#include <optional>
 
 namespace mlir::mpmd {
 
@@ -55,10 +56,42 @@ void inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter);
 /// found in the body.
 void inlineSharedBodiesIfUnused(FragmentOp fragment, RewriterBase &rewriter);
 
-/// Gives the fragments that call several bodies, or one several times, their ops
-/// back. What is done to the calls of one body then takes away no call of another.
-/// Returns how many these are.
-unsigned inlineSeveralSharedBodies(ModuleOp module, RewriterBase &rewriter);
+/// Changes each shared body with its calls. Before, fragments that call several bodies,
+/// or one several times, get their ops back: what is done to the calls of one body then
+/// takes away no call of another. `change` returns how many fragments it gives their ops
+/// back; this returns how many have them.
+unsigned changeSharedBodies(
+    ModuleOp module, RewriterBase &rewriter,
+    llvm::function_ref<unsigned(func::FuncOp body,
+                                ArrayRef<stablehlo::CustomCallOp> calls)>
+        change);
+
+/// Calls of a body that have something in common.
+template <typename T> struct AlikeCalls {
+  SmallVector<stablehlo::CustomCallOp> calls;
+  std::optional<T> common;
+  unsigned numInlined = 0; ///< The others, whose fragments have their ops back.
+};
+
+/// The calls for which `find` returns what it returns first, apart from nothing.
+template <typename T>
+AlikeCalls<T> keepAlikeCalls(
+    ArrayRef<stablehlo::CustomCallOp> calls, RewriterBase &rewriter,
+    llvm::function_ref<std::optional<T>(stablehlo::CustomCallOp)> find) {
+  AlikeCalls<T> alike;
+  for (stablehlo::CustomCallOp call : calls) {
+    std::optional<T> found = find(call);
+    if (!alike.common)
+      alike.common = found;
+    if (found && found == alike.common) {
+      alike.calls.push_back(call);
+      continue;
+    }
+    inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
+    ++alike.numInlined;
+  }
+  return alike;
+}
 
 /// Gives all fragments their ops back. Returns how many have had none.
 unsigned unshareBodies(ModuleOp module, RewriterBase &rewriter);

@@ -95,42 +95,28 @@ struct LiftArgumentConstraintsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    ModuleOp module = getOperation();
-    unsigned numBefore = inlineSeveralSharedBodies(module, rewriter);
-    isAnyInlined = numBefore > 0;
-    numInlined += numBefore;
-    for (auto &[body, calls] : collectSharedBodies(module))
-      lift(body, calls, rewriter);
-    if (isAnyInlined)
-      eraseUncalledBodies(module);
+    numInlined += changeSharedBodies(
+        getOperation(), rewriter,
+        [&](func::FuncOp body, ArrayRef<CustomCallOp> calls) {
+          return lift(body, calls, rewriter);
+        });
   }
 
 private:
-  void lift(func::FuncOp body, ArrayRef<CustomCallOp> calls,
-            IRRewriter &rewriter) {
+  unsigned lift(func::FuncOp body, ArrayRef<CustomCallOp> calls,
+                IRRewriter &rewriter) {
     SmallVector<ShardingConstraintOp> constraints = findConstraints(body);
     if (constraints.empty())
-      return;
-
-    std::optional<SmallVector<bool>> common;
-    SmallVector<CustomCallOp> kept;
-    for (CustomCallOp call : calls) {
-      auto liftable = findLiftable(call, constraints);
-      if (!common)
-        common = liftable;
-      if (liftable && liftable == common) {
-        kept.push_back(call);
-        continue;
-      }
-      inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
-      isAnyInlined = true;
-      ++numInlined;
-    }
-    if (kept.empty())
-      return;
-    for (auto [constraint, isLiftable] : llvm::zip(constraints, *common))
+      return 0;
+    auto alike = keepAlikeCalls<SmallVector<bool>>(
+        calls, rewriter,
+        [&](CustomCallOp call) { return findLiftable(call, constraints); });
+    if (alike.calls.empty())
+      return alike.numInlined;
+    for (auto [constraint, isLiftable] : llvm::zip(constraints, *alike.common))
       if (isLiftable)
-        lift(constraint, kept, rewriter);
+        lift(constraint, alike.calls, rewriter);
+    return alike.numInlined;
   }
 
   void lift(ShardingConstraintOp constraint, ArrayRef<CustomCallOp> calls,
@@ -145,7 +131,5 @@ private:
     replaceByArgument(constraint);
     ++numLifted;
   }
-
-  bool isAnyInlined = false;
 };
 } // namespace

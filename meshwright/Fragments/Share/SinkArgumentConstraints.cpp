@@ -55,39 +55,24 @@ struct SinkArgumentConstraintsPass
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    ModuleOp module = getOperation();
-    unsigned numBefore = inlineSeveralSharedBodies(module, rewriter);
-    isAnyInlined = numBefore > 0;
-    numInlined += numBefore;
-    for (auto &[body, calls] : collectSharedBodies(module))
-      sink(body, calls, rewriter);
-    if (isAnyInlined)
-      eraseUncalledBodies(module);
+    numInlined += changeSharedBodies(
+        getOperation(), rewriter,
+        [&](func::FuncOp body, ArrayRef<CustomCallOp> calls) {
+          return sink(body, calls, rewriter);
+        });
   }
 
 private:
-  void sink(func::FuncOp body, ArrayRef<CustomCallOp> calls,
-            IRRewriter &rewriter) {
+  unsigned sink(func::FuncOp body, ArrayRef<CustomCallOp> calls,
+                IRRewriter &rewriter) {
     if (llvm::none_of(calls, [](CustomCallOp call) {
           return llvm::any_of(call.getOperands(), getConstraint);
         }))
-      return;
-    std::optional<SmallVector<Attribute>> common;
-    SmallVector<CustomCallOp> kept;
-    for (CustomCallOp call : calls) {
-      auto demands = findDemands(call);
-      if (!common)
-        common = demands;
-      if (demands && demands == common) {
-        kept.push_back(call);
-        continue;
-      }
-      inlineSharedBodies(cast<FragmentOp>(call->getParentOp()), rewriter);
-      isAnyInlined = true;
-      ++numInlined;
-    }
+      return 0;
+    auto [kept, common, inlined] =
+        keepAlikeCalls<SmallVector<Attribute>>(calls, rewriter, findDemands);
     if (kept.empty())
-      return;
+      return inlined;
     putIntoBody(body, kept.front(), rewriter);
     for (CustomCallOp call : kept)
       for (OpOperand &operand : call->getOpOperands())
@@ -95,6 +80,7 @@ private:
           operand.set(constraint.getInput());
           rewriter.eraseOp(constraint);
         }
+    return inlined;
   }
 
   /// In the order in which they are in the fragment.
@@ -113,7 +99,5 @@ private:
       ++numSunk;
     }
   }
-
-  bool isAnyInlined = false;
 };
 } // namespace
