@@ -12,7 +12,6 @@ With --check nothing is written; exit code 1 if something is stale.
 
 import json
 import pathlib
-import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -75,10 +74,11 @@ def main() -> int:
     config = ROOT / "docs" / "config.md"
     page = config.read_text()
     block = f"{BEGIN}\n\n{docs_text(options)}\n{END}"
-    pattern = re.compile(f"{re.escape(BEGIN)}.*{re.escape(END)}", re.S)
+    before, _, rest = page.partition(BEGIN)
+    after = rest.partition(END)[2]
     wanted = {
         ROOT / "python" / "meshwright" / "core" / "options.py": python_text(options),
-        config: pattern.sub(lambda _: block, page),
+        config: before + block + after,
     }
     stale = [
         path
