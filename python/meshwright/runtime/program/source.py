@@ -74,9 +74,14 @@ def describe_fragment(name: str, origins: Sequence[str], mesh: str) -> str:
     return f'fragment "{name}"{made_from} on mesh "{mesh}"'
 
 
-def _outward(module: Any) -> list[Any]:
-    """Operations that may have effects outside of the devices."""
-    found = []
+def _outward(module: Any, text: str) -> list[Any]:
+    """Operations that may have effects outside of the devices.
+
+    Most modules have none, which their text says sooner than each operation does.
+    """
+    found: list[Any] = []
+    if not any(name in text for name in _EFFECT_MARKS):
+        return found
 
     def visit(op):
         if op.name in _EFFECT_MARKS:
@@ -142,7 +147,7 @@ def read_source(
     except ir.MLIRError as error:
         raise ProgramError(f'fragment "{name}" does not parse: {error}') from None
     # The order of devices is that of the mesh the program was bound to.
-    outward = _outward(module)
+    outward = _outward(module, text)
     if len(mesh.devices) > 1 and (
         _drop_device_ids(module) + _pin_side_effects(module, outward)
     ):
