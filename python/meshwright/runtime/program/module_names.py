@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Sequence
 
 __all__ = ["joint_name"]
 
-_NUMBER = re.compile(r"(\d+)")
 _MOST_NUMBERS, _MOST_CHARACTERS = 4, 200
 
 
@@ -28,9 +27,9 @@ def joint_name(names: Sequence[str]) -> str:
     first, *others = names
     if not others:
         return first
-    # Words and numbers in turn.
-    columns = list(zip(*(_NUMBER.split(name) for name in names), strict=False))
-    same_words = len({len(_NUMBER.split(name)) for name in names}) == 1 and all(
+    parts = list(map(_parts, names))
+    columns = list(zip(*parts, strict=False))
+    same_words = len(set(map(len, parts))) == 1 and all(
         len(set(column)) == 1 for column in columns[::2]
     )
     if same_words:
@@ -42,6 +41,17 @@ def joint_name(names: Sequence[str]) -> str:
         if len(joint) <= _MOST_CHARACTERS:
             return joint
     return f"{first}_and_{len(others)}_more"
+
+
+def _parts(name: str) -> list[str]:
+    """Words and numbers in turn; the first and the last are words, maybe empty."""
+    parts = [""]
+    for is_number, run in itertools.groupby(name, str.isdecimal):
+        if is_number:
+            parts += ["".join(run), ""]
+        else:
+            parts[-1] = "".join(run)
+    return parts
 
 
 def _numbers(column: Sequence[str]) -> str:
