@@ -1,10 +1,12 @@
 """The end of a run whose terminal, reader, disk or launcher is gone."""
 
 import concurrent.futures
+import contextlib
 import io
 import json
 import os
 import pathlib
+import select
 import signal
 import socket
 import subprocess
@@ -34,6 +36,14 @@ if sys.argv[1] == "raises":
     sys.excepthook, watch.current()._hook = watch.current()._fail, show
     raise KeyError("lost")
 time.sleep(1000)
+"""
+CONNECTED = """
+import signal, socket, sys
+from meshwright.runtime.processes import watch
+host, port = sys.argv[1].split(":")
+watch.connect(sys.argv[1], 0)
+others = [socket.create_connection((host, int(port))) for _ in range(3)]
+signal.pause()
 """
 FAMILY = """
 import os, signal, subprocess, sys, time
@@ -145,6 +155,32 @@ def test_a_process_that_joins_hears_the_time_before_a_fault(monkeypatch):
         heard = [list(json.loads(lines.readline())) for _ in range(2)]
     watchdog.close()
     assert heard == [["timeout", "generation"], ["fault"]]
+
+
+def test_a_death_is_known_to_the_watchdog_first():
+    """Before it is to others, by connections that the process has opened later."""
+    hello = json.dumps({"timeout": LIMIT, "generation": 0}) + "\n"
+    with (
+        contextlib.ExitStack() as opened,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        select.epoll() as closed,
+        subprocess.Popen(
+            [sys.executable, "-c", CONNECTED, "{}:{}".format(*server.getsockname())],
+            env=environment(),
+        ) as process,
+    ):
+        opened.callback(process.kill)
+        server.settimeout(LIMIT)
+        numbers = []
+        for _ in range(4):
+            connection = opened.enter_context(server.accept()[0])
+            closed.register(connection, select.EPOLLRDHUP)
+            if not numbers:
+                connection.sendall(hello.encode())
+            numbers.append(connection.fileno())
+        process.kill()
+        ((first, _),) = closed.poll(LIMIT, maxevents=1)
+    assert numbers.index(first) == 0
 
 
 @pytest.fixture

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import itertools
 import json
 import os
 import queue
+import resource
 import socket
 import subprocess
 import sys
@@ -35,6 +37,8 @@ from .preemption import Preemption
 #: Exit code of a process that ends because another one failed.
 EXIT_CODE = 70
 BEATS_PER_TIMEOUT = 10
+# Beyond the numbers of other files, which the system gives from 0 on.
+_HIGH_NUMBER = 4095
 
 _client: Client | None = None
 
@@ -80,8 +84,9 @@ class Client:
         self._questions = itertools.count()
         self._answers: dict[int, queue.SimpleQueue] = {}
         self._worker = following.start()
-        self._socket = socket.create_connection((host.strip("[]"), int(port)), 10)
-        self._socket.settimeout(None)
+        self._socket = _closed_first(
+            socket.create_connection((host.strip("[]"), int(port)), 10)
+        )
         me = {"process": process, "pid": os.getpid(), "host": hostname()}
         self._send(me | {"token": token})
         self._lines = self._socket.makefile("r")
@@ -328,6 +333,25 @@ class Client:
         """Ends this process; a thread that waits in JAX cannot be interrupted."""
         line = f"meshwright: {fault}" if self._code == EXIT_CODE else ""
         ending.end_process(self._code, line)
+
+
+def _closed_first(connection: socket.socket) -> socket.socket:
+    """A connection under a number so high that it is the first that a death closes.
+
+    Systems close the files of a process that dies from the highest number down. The
+    watchdog has to know of the death before others do, by what JAX has opened.
+    """
+    connection.settimeout(None)
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = _HIGH_NUMBER
+    if limit != resource.RLIM_INFINITY:
+        number = min(number, limit - 1)
+    try:
+        found = fcntl.fcntl(connection.fileno(), fcntl.F_DUPFD_CLOEXEC, number)
+    except OSError:  # It is taken.
+        return connection
+    connection.close()
+    return socket.socket(fileno=found)
 
 
 def _first_line(error: BaseException) -> str:

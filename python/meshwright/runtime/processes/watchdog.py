@@ -123,7 +123,7 @@ class Watchdog:
         """Waits until all have been reported that have closed their connections.
 
         What a process hears of another one's end through JAX comes after this: the
-        system closes what was opened first.
+        connection to this watchdog is the first that a death closes.
         """
         with self._lock:
             others = [peer for peer in self._peers.values() if peer is not asking]
