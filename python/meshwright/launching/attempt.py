@@ -191,7 +191,7 @@ class Attempt:
                 if status == PREEMPTED:  # No fault: the others do so, too.
                     preempted, status = PREEMPTED, 0
                 if status and not code:
-                    self.watchdog.report(number, _how(found))
+                    self.watchdog.report_end(number, _how(found))
                 if not status:
                     self.watchdog.note_end(number)
                 if number in self.watchdog.lost:

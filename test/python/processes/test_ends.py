@@ -183,6 +183,27 @@ def test_a_death_is_known_to_the_watchdog_first():
     assert numbers.index(first) == 0
 
 
+def test_what_a_process_has_said_comes_before_how_it_ended(monkeypatch):
+    """Also where the launcher knows that it has ended before that is read."""
+    watchdog, hear, hears = Watchdog(LIMIT, 2), Watchdog._hear, threading.Event()
+
+    def hear_late(*message):
+        hears.set()
+        time.sleep(0.2)
+        hear(*message)
+
+    monkeypatch.setattr(Watchdog, "_hear", hear_late)
+    host, port = watchdog.address.rsplit(":", 1)
+    with socket.create_connection((host, int(port)), LIMIT) as connection:
+        me = {"process": 0, "pid": 1, "host": "here", "token": watchdog.token}
+        for message in (me, {"failed": "KeyError: 'lost'", "first": None}):
+            connection.sendall((json.dumps(message) + "\n").encode())
+        assert hears.wait(LIMIT)
+    watchdog.report_end(0, "ended with exit code 1")
+    watchdog.close()
+    assert watchdog.fault == "process 0 (pid 1 on here) failed: KeyError: 'lost'"
+
+
 @pytest.fixture
 def family(tmp_path):
     """Starts a launcher whose two processes have a child each."""

@@ -119,6 +119,14 @@ class Watchdog:
             for other in self._peers.values():
                 other.tell({"fault": fault})
 
+    def report_end(self, process: int, what: str) -> None:
+        """`report` for a process that has ended, once all that it has said is read."""
+        peer = self._peers.get(process)
+        if peer is not None:
+            # Not if something that it has started holds its connection open.
+            peer.read.wait(_CLOSED_SECONDS)
+        self.report(process, what)
+
     def _await_closed(self, asking: _Peer) -> None:
         """Waits until all have been reported that have closed their connections.
 
@@ -302,6 +310,7 @@ class Watchdog:
             for line in lines:
                 self._hear(process, peer, json.loads(line))
         peer.open = False
+        peer.read.set()
         if not peer.done:
             peer.ended.wait(self._exit_code_delay)
             self._report_peer(process, peer, "has died")
@@ -491,6 +500,7 @@ class _Peer:
         self.beat: dict[str, Any] = {}
         self.connected = self.heard = time.monotonic()
         self.ending, self.done, self.open = False, False, True
+        self.read = threading.Event()  # All that it has said, to its end.
         self.ended = threading.Event()  # It is known how, or that it is at fault.
         self.over = threading.Event()  # And that it has closed its connection.
         self.failure = ""
