@@ -259,6 +259,8 @@ def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
     peers = [Peer(watchdog, number, ready=False) for number in range(3)]
     settle(peers)
     peers[2].close()
+    while not watchdog._peers[2].has_hung_up():
+        time.sleep(0.01)
     peers[0].say(failed="JaxRuntimeError: closed", first=None)
     peers[1].say(**{"who is gone": 5})
     while not watchdog._peers[0].failure:
@@ -278,6 +280,23 @@ def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
         {"answered": 5, "failed": []},
     ]
     for peer in peers[:2]:
+        peer.close()
+    watchdog.close()
+
+
+def test_what_fails_is_known_before_its_connection_is_closed():
+    watchdog = Watchdog(LIMIT, 2)
+    peers = [Peer(watchdog, number, ready=False) for number in range(2)]
+    settle(peers)
+    peers[1].say(exit=3)
+    while not watchdog._peers[1].failure:
+        time.sleep(0.01)
+    peers[0].say(**{"who is gone": 5})
+    assert [peers[0].hear() for _ in range(2)] == [
+        {"fault": "process 1 (pid 1 on here) ended with exit code 3"},
+        {"answered": 5, "failed": []},
+    ]
+    for peer in peers:
         peer.close()
     watchdog.close()
 

@@ -118,6 +118,7 @@ class Watchdog:
             # While the lock is held: an answer that waits for this comes after it.
             for other in self._peers.values():
                 other.tell({"fault": fault})
+                other.ended.set()
 
     def report_end(self, process: int, what: str) -> None:
         """`report` for a process that has ended, once all that it has said is read."""
@@ -374,7 +375,12 @@ class Watchdog:
         self._report_peer(process, peer, "")
 
     def _answer(self, peer: _Peer, question: int) -> None:
-        """Answers once a process knows of all that are gone by now."""
+        """Answers once a process knows of all that are gone or fail by now."""
+        with self._lock:
+            failing = [other for other in self._peers.values() if other.failure]
+        for other in failing:
+            if other is not peer:  # It closes JAX's connections before its own.
+                other.ended.wait(2 * (self._exit_code_delay + _CLOSED_SECONDS))
         self._await_closed(peer)
         with self._lock:
             peers = self._peers.items()
@@ -501,7 +507,7 @@ class _Peer:
         self.connected = self.heard = time.monotonic()
         self.ending, self.done, self.open = False, False, True
         self.read = threading.Event()  # All that it has said, to its end.
-        self.ended = threading.Event()  # It is known how, or that it is at fault.
+        self.ended = threading.Event()  # It is known how, or that the run has failed.
         self.over = threading.Event()  # And that it has closed its connection.
         self.failure = ""
         self.run_failed: tuple[float, str] | None = None  # When, and why.
