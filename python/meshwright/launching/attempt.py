@@ -26,8 +26,8 @@ from .signals import Stop
 
 _COORDINATOR = pathlib.Path(processes.__file__).parent / "coordinator.py"
 # Seconds in which the launcher learns how a process ended, on a busy machine.
-_EXIT_CODE_DELAY = 2.0
-_LAST_LINES = 1.0  # Seconds in which what a process has written is printed.
+_EXIT_CODE_DELAY = 5.0
+_LAST_LINES = 3.0  # The same, in which what a process has written is printed.
 _LAST_SECONDS = 2.0  # That a process may take to end by itself.
 _INFORMED_SECONDS = 10.0  # The same for one that knows of a fault, and has to say so.
 

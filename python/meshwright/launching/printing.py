@@ -10,6 +10,7 @@ import re
 import selectors
 import sys
 import threading
+import time
 from typing import Any
 
 from ..core import ending
@@ -49,9 +50,15 @@ class Printer:
         self._threads.setdefault(number, []).append(thread)
 
     def join(self, number: int, seconds: float) -> None:
-        """Waits until all is printed that a process has written."""
+        """Waits until all is printed that a process has written.
+
+        Args:
+          seconds: to wait at most, for a reader that is stopped or a process that has
+            passed on its output to another one.
+        """
+        limit = time.monotonic() + seconds
         for thread in self._threads.get(number, ()):
-            thread.join(seconds)
+            thread.join(max(0.0, limit - time.monotonic()))
 
     def close(self, seconds: float) -> None:
         """Waits for all; spares Python the failure to write what no reader took."""
