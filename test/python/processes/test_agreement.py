@@ -12,7 +12,7 @@ import pytest
 from meshwright.runtime.processes import agreement
 from meshwright.runtime.processes.agreement import without_locations
 from meshwright.runtime.processes.world import ProcessError
-from support.fake_world import MISSED, Store, make_world
+from support.fake_world import Store, make_world
 
 COUNT = 3
 PROGRAM = {
@@ -146,16 +146,12 @@ def test_arguments_of_initialize_count(name, value):
 
 
 def test_a_process_that_does_not_come_is_named():
-    store = Store(MISSED)
-    worlds = [make_world(store, process, COUNT) for process in range(2)]  # No third.
+    store = Store(absent=2)
+    worlds = [make_world(store, process, COUNT) for process in range(2)]
 
     def run(world):
         with pytest.raises(ProcessError, match="process 2 did not load this program"):
             agreement.agree(world, {}, dict)
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        # Process 0 waits for its answer, so that process 1 needs a longer wait.
-        patient = Store()
-        patient.values, patient.changed = store.values, store.changed
-        worlds[1].get = patient.get
         list(pool.map(run, worlds))

@@ -13,10 +13,12 @@ MISSED = 0.5  # The same where nobody comes.
 
 
 class Store:
-    """The coordinator's keys and values."""
+    """The coordinator's keys and values.
 
-    def __init__(self, seconds=SECONDS):
-        self.seconds = seconds
+    Nobody waits for those of a process that is `absent`."""
+
+    def __init__(self, seconds=SECONDS, absent=None):
+        self.seconds, self.absent = seconds, absent
         self.values, self.changed, self.bytes = {}, threading.Condition(), 0
 
     def put(self, key, value):
@@ -28,7 +30,8 @@ class Store:
 
     def get(self, key, owner, what):
         with self.changed:
-            if not self.changed.wait_for(lambda: key in self.values, self.seconds):
+            seconds = 0 if owner == self.absent else self.seconds
+            if not self.changed.wait_for(lambda: key in self.values, seconds):
                 raise ProcessError(f"process {owner} did not {what}")
             return self.values[key]
 
