@@ -25,16 +25,17 @@ import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
 
 
-def resident() -> int:
+def allocated() -> int:
+    """Bytes of this process's own memory, also where the system has swapped it out.
+
+    Not of files, which it drops where memory is short.
+    """
     # What compiling left in the pools of its threads is not kept by anybody.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    (line,) = [
-        line
-        for line in pathlib.Path("/proc/self/status").read_text().splitlines()
-        if line.startswith("VmRSS:")
-    ]
-    return 1024 * int(line.split()[1])
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    own = [line for line in lines if line.startswith(("RssAnon:", "VmSwap:"))]
+    return 1024 * sum(int(line.split()[1]) for line in own)
 
 
 def layer(w, x):
@@ -57,7 +58,7 @@ def step(weights, xs):
 
 
 def train(stages: int) -> dict:
-    before = resident()
+    before = allocated()
     meshes = {f"m{i}": Mesh([d], "x") for i, d in enumerate(jax.devices()[:stages])}
     config = mw.make_config(
         meshes,
@@ -80,7 +81,7 @@ def train(stages: int) -> dict:
         "steps": len(program.steps),
         "kept": len(program._plan.slots),
         "compiled": sorted(f.name for f in program.fragments if f.compile_seconds),
-        "bytes": resident() - before,
+        "bytes": allocated() - before,
     }
 
 
