@@ -27,8 +27,8 @@ began = time.perf_counter()
 
 
 def clock() -> float:
-    passed = time.perf_counter() - began
-    return time.perf_counter() - me * (BEHIND + DRIFT * passed)
+    now = time.perf_counter()  # Once: time may pass between two.
+    return now - me * (BEHIND + DRIFT * (now - began))
 
 
 config = mw.make_config(

@@ -161,8 +161,9 @@ def test_what_is_sent_arrives_after_it_was_offered(two_processes):
     written = json.loads((two_processes[0] / "step.json").read_text())
     clock = written["clocks"]["1"]
     assert abs(clock["offset"] - 1000) < 100
-    assert abs(clock["drift"] - 0.01 / 0.99) < 1e-3
     assert 0 < clock["error"] < 1
+    # It is that of two readings, about half a second apart, each wrong by that at most.
+    assert abs(clock["drift"] - 0.01 / 0.99) <= 2 * clock["error"] / 0.4
     moves = [event for event in written["events"] if event["kind"] == "transfer"]
     for run in range(3):
         for name, sender in (("m0 -> m1", 0), ("m1 -> m0", 1)):
