@@ -85,7 +85,7 @@ def test_no_more_than_the_steps_since_the_last_copy_are_done_again(runs):
     _, run, (_, first, back), errors = runs
     assert first % EVERY == 1  # After one that was copied.
     assert back % EVERY == 1
-    # No process is further ahead of the slowest than two copies.
-    assert run.again <= 2 * EVERY
+    # Two copies may still be on their way, and the third one is not due yet.
+    assert run.again < 3 * EVERY
     assert "starts process 2 again (0 more)" in errors
     assert VICTIM in run.pids  # Another one of that number.
