@@ -58,7 +58,7 @@ def floats() -> int:
 
 def wait_until_only(kept: int) -> None:
     """Waits for what sends and receives still hold."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 200  # Seconds that a busy machine does not take.
     while floats() != kept:
         assert time.monotonic() < end, (floats(), kept)
         time.sleep(0.01)

@@ -17,7 +17,7 @@ from meshwright.runtime.processes.watchdog import Watchdog
 from meshwright.runtime.processes.world import World
 from support.launching import LIMIT, launch
 
-TIMEOUT = 8  # Seconds after which a process is taken to be stopped.
+TIMEOUT = 15  # Seconds after which a process is taken to be stopped.
 # Processes, restarts; what happens to which of them, and how long the run goes on.
 CASES = {
     "smaller": (3, 0, "killed", "1", "left"),
