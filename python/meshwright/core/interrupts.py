@@ -90,8 +90,11 @@ class _Scope:
         if not _is_main() or self.holding or not self.depth:
             return
         late, self.late = self.late, None
-        if late is not None and late.take():
-            _deliver(late.numbers)
+        if late is not None:
+            if late.take():
+                _deliver(late.numbers)
+            else:
+                late.join()
         for number in _SIGNALS:
             handler = _signal.getsignal(number)
             # Python calls no others, and that of asyncio only wakes its loop.
@@ -118,13 +121,18 @@ class _Late:
         self._main = threading.get_ident()
         arguments = caller, caller.f_lasti
         name = "meshwright-interrupt"
-        threading.Thread(
+        self._thread = threading.Thread(
             target=self._wait, args=arguments, name=name, daemon=True
-        ).start()
+        )
+        self._thread.start()
 
     def take(self) -> bool:
         """Whether the thread that asks is the one to deliver it."""
         return self._taken.acquire(blocking=False)
+
+    def join(self) -> None:
+        """Waits until the thread has delivered it, which has taken that on."""
+        self._thread.join()
 
     def _wait(self, caller: types.FrameType, place: int) -> None:
         while caller.f_lasti == place and not self._taken.locked():

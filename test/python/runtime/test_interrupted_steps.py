@@ -143,9 +143,31 @@ def test_users_handler_is_called_once_the_caller_has_the_state(monkeypatch):
         weights, _ = compiled(weights, x)  # Delivered by the next call at the latest.
         weights, _ = compiled(weights, x)
         assert len(seen) >= 2
+        while len(seen) < 3:  # The last one comes while this handler is there.
+            time.sleep(0.01)
     finally:
-        time.sleep(0.1)
         signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_is_being_delivered_comes_before_the_next_step(monkeypatch):
+    compiled = compile_step(make_step())
+    weights, x = compiled.place(WEIGHTS, BATCH)
+    sends, send = threading.Event(), signal.pthread_kill
+
+    def send_late(*to):
+        sends.set()
+        time.sleep(0.2)
+        send(*to)
+
+    monkeypatch.setattr(signal, "pthread_kill", send_late)
+    with monkeypatch.context() as patch:
+        before_item(patch, compiled, 2, interrupt)
+        weights, _ = compiled(weights, x)
+    while not sends.wait(0.01):
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        compiled(weights, x)
+    assert not any(w.is_deleted() for w in weights)
 
 
 class Preempted(Exception):
