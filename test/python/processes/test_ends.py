@@ -18,7 +18,7 @@ import pytest
 from meshwright.launching.printing import Printer
 from meshwright.runtime.processes.watch import EXIT_CODE
 from meshwright.runtime.processes.watchdog import Watchdog
-from support.launching import LIMIT, environment
+from support.launching import LIMIT, environment, is_alive
 
 WATCHED = """
 import sys, time
@@ -89,14 +89,6 @@ def launch(script: pathlib.Path, *args: str, options=(), **files) -> subprocess.
     # Tests that run under `nohup` would pass on that they ignore it.
     defaults["preexec_fn"] = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return subprocess.Popen(command, env=environment(), **(defaults | files))
-
-
-def is_alive(process: int) -> bool:
-    try:
-        state = pathlib.Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return False
-    return state.rpartition(")")[2].split()[0] != "Z"
 
 
 def await_end(processes: list[int]) -> None:

@@ -115,3 +115,11 @@ def descendants(process: int) -> list[int]:
             for child in map(int, (task / "children").read_text().split()):
                 found += [child, *descendants(child)]
     return found
+
+
+def is_alive(process: int) -> bool:
+    try:
+        state = pathlib.Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
