@@ -325,18 +325,20 @@ class Watchdog:
             return
         if "failed" in message:
             # It may have failed because another one died: that one first.
-            peer.failure = f"failed: {message['failed']}"
-            peer.code = 1
-            peer.needed |= bool(message.get("all"))
-            peer.first = message.get("first")
+            with self._lock:
+                peer.failure = f"failed: {message['failed']}"
+                peer.code = 1
+                peer.needed |= bool(message.get("all"))
+                peer.first = message.get("first")
             self._report_soon(process, peer)
             return
         if "run failed" in message:
             peer.run_failed = peer.heard, message["run failed"]
             return
         if "exit" in message:
-            peer.failure = f"ended with exit code {message['exit']}"
-            peer.code = int(message["exit"])
+            with self._lock:
+                peer.failure = f"ended with exit code {message['exit']}"
+                peer.code = int(message["exit"])
             self._report_soon(process, peer)
             return
         if message.get("ending"):
