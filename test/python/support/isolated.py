@@ -29,6 +29,8 @@ class Isolated:
             self.pool = concurrent.futures.ProcessPoolExecutor(
                 1, mp_context=self.context
             )
+            # To start, and to import, may take longer than the call.
+            self.pool.submit(int).result(timeout=TIMEOUT)
         try:
             task = self.pool.submit(_call, function, args)
             ok, value = task.result(timeout=self.timeout)

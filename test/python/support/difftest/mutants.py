@@ -105,7 +105,7 @@ class MutantComparison:
         self.tools = tools
         self.findings: list[op_corpus.Finding] = []
         self.outcomes: collections.Counter[str] = collections.Counter()
-        self.jaxlib = Isolated("jaxlib_context", timeout=SECONDS)
+        self.jaxlib = Isolated("support.jaxlib_context", timeout=SECONDS)
         self.folder = tempfile.TemporaryDirectory()
         seeds = fuzz_seeds.Seeds(pathlib.Path(self.folder.name) / "seeds", ["text"])
         fuzz_seeds.add_tests(seeds, tools.folder)
