@@ -2,6 +2,7 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import pickle
@@ -159,6 +160,22 @@ def test_what_arrives_while_others_regroup_ends_no_thread():
     assert world._arrivals.empty()
 
 
+_opened = contextlib.ExitStack()
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Closes what a test has opened, also where it fails."""
+    with _opened:
+        yield
+
+
+def watch(*args, **options) -> Watchdog:
+    watchdog = Watchdog(*args, **options)
+    _opened.callback(watchdog.close)
+    return watchdog
+
+
 class Peer:
     """A process as the watchdog sees it."""
 
@@ -166,6 +183,7 @@ class Peer:
         host, port = watchdog.address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), LIMIT)
         self.lines = self.socket.makefile("r")
+        _opened.callback(self.close)
         self.say(process=number, pid=1, host="here", token=watchdog.token)
         self.hello = self.hear()
         if ready is not None:
@@ -191,18 +209,16 @@ def settle(peers: list[Peer], what: str = "nothing") -> None:
 
 
 def test_processes_end_together_if_one_of_them_wants_that():
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, 0), Peer(watchdog, 1, ready=False)]
     settle(peers)
     peers[1].close()
     assert "has died" in peers[0].hear()["fault"]
     assert not watchdog.lost
-    peers[0].close()
-    watchdog.close()
 
 
 def test_the_watchdog_waits_for_all_that_are_left():
-    watchdog = Watchdog(LIMIT, 3)
+    watchdog = watch(LIMIT, 3)
     peers = [Peer(watchdog, number) for number in range(3)]
     settle(peers)
     peers[0].say(regroup=[3, 70])
@@ -231,11 +247,10 @@ def test_the_watchdog_waits_for_all_that_are_left():
         assert (formed["formed"], formed["since"]) == ([0, 1, 2], {"2": 2})
         peer.say(done=True)
         peer.close()
-    watchdog.close()
 
 
 def test_all_hear_who_is_gone_before_they_regroup():
-    watchdog = Watchdog(LIMIT, 3, exit_code_delay=0.3)
+    watchdog = watch(LIMIT, 3, exit_code_delay=0.3)
     peers = [Peer(watchdog, number) for number in range(3)]
     settle(peers)
     peers[2].close()
@@ -248,14 +263,13 @@ def test_all_hear_who_is_gone_before_they_regroup():
         assert peer.hear()["formed"] == [0, 1]
         peer.say(done=True)
         peer.close()
-    watchdog.close()
 
 
 def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
     """Also where the launcher learns late how the process has ended."""
     name = "meshwright.runtime.processes.watchdog._FAILURE_DELAY"
     monkeypatch.setattr(name, 0.0)
-    watchdog = Watchdog(LIMIT, 3, exit_code_delay=LIMIT)
+    watchdog = watch(LIMIT, 3, exit_code_delay=LIMIT)
     peers = [Peer(watchdog, number, ready=False) for number in range(3)]
     settle(peers)
     peers[2].close()
@@ -279,13 +293,10 @@ def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
         fault,
         {"answered": 5, "failed": []},
     ]
-    for peer in peers[:2]:
-        peer.close()
-    watchdog.close()
 
 
 def test_what_fails_is_known_before_its_connection_is_closed():
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number, ready=False) for number in range(2)]
     settle(peers)
     peers[1].say(exit=3)
@@ -296,14 +307,11 @@ def test_what_fails_is_known_before_its_connection_is_closed():
         {"fault": "process 1 (pid 1 on here) ended with exit code 3"},
         {"answered": 5, "failed": []},
     ]
-    for peer in peers:
-        peer.close()
-    watchdog.close()
 
 
 def test_one_that_comes_back_meets_with_those_that_were_asked_before():
     """They save after step 8, so it does, whatever it has done by then."""
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number) for number in range(2)]
     settle(peers)
     peers[1].close()
@@ -326,14 +334,10 @@ def test_one_that_comes_back_meets_with_those_that_were_asked_before():
     back.say(preempted=True)  # Asked again: that is decided.
     assert peers[0].hear()["formed"] == [0, 1]
     settle([peers[0], back], "more")
-    for peer in (peers[0], back):
-        peer.say(done=True)
-        peer.close()
-    watchdog.close()
 
 
 def test_one_that_has_come_to_its_end_is_not_waited_for():
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number) for number in range(2)]
     settle(peers)
     peers[0].say(preempted=True)
@@ -344,14 +348,10 @@ def test_one_that_has_come_to_its_end_is_not_waited_for():
         time.sleep(0.01)
     peers[1].say(ending=True)
     assert peers[0].hear() == {"meet after": 8, "for": "preemption"}
-    for peer in peers:
-        peer.say(done=True)
-        peer.close()
-    watchdog.close()
 
 
 def test_one_that_has_left_is_not_blamed_for_a_later_hang():
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number, ready=False) for number in range(2)]
     peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": 0.1})
     peers[0].say(ending=True)
@@ -362,14 +362,11 @@ def test_one_that_has_left_is_not_blamed_for_a_later_hang():
     assert (
         peers[1].hear()["fault"].startswith("process 1 (pid 1 on here, in b) has made")
     )
-    for peer in peers:
-        peer.close()
-    watchdog.close()
 
 
 def test_who_takes_the_place_of_one_that_ended_late_is_waited_for():
     """One that is lost may still end well: that of the next one is another end."""
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number) for number in range(2)]
     settle(peers)
     watchdog.report(1, "has been silent")
@@ -378,13 +375,10 @@ def test_who_takes_the_place_of_one_that_ended_late_is_waited_for():
     watchdog.expect(1)
     watchdog.note_end(0)
     assert watchdog.fault is None
-    for peer in peers:
-        peer.close()
-    watchdog.close()
 
 
 def test_a_process_that_comes_back_too_late_hears_so():
-    watchdog = Watchdog(LIMIT, 2)
+    watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number) for number in range(2)]
     settle(peers)
     peers[1].close()
@@ -393,6 +387,3 @@ def test_a_process_that_comes_back_too_late_hears_so():
     peers[0].say(ending=True)
     back.say(regroup=[0, 0])
     assert back.hear() == {"over": True}
-    for peer in (peers[0], back):
-        peer.close()
-    watchdog.close()
