@@ -39,12 +39,15 @@ import sys, types, warnings
 from bench import report
 from meshwright.planning import Plan
 from meshwright.runtime.load import cache
+from meshwright.runtime.program import python_calls
 from meshwright.runtime.watch.profile import Recording
 from meshwright.simulation import draw
 
 recording = Recording()
 plan = types.SimpleNamespace(config={"topology": {}})
-source = types.SimpleNamespace(code="", key=1, describe=lambda: "a fragment")
+source = types.SimpleNamespace(
+    callbacks=python_calls.find_python_calls([]), key=1, describe=lambda: "a fragment"
+)
 executable = types.SimpleNamespace(serialize=lambda: b"code")
 kept = cache.FragmentCache(cache.pathlib.Path("."))
 kept._path = lambda digest: cache.pathlib.Path("file")
