@@ -25,7 +25,8 @@ from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .recomputed import is_recomputed, repeated
-from .terms import is_number
+from .terms import is_float, is_number
+from .twins import find_twins
 
 
 @dataclasses.dataclass
@@ -33,7 +34,7 @@ class Order:
     """A body in line.
 
     Attributes:
-      items: the operation at each position, those forward.
+      items: the operation at each position, those forward; one of several.
       position: position of each operation; None for what belongs to no stage.
       costs: floating point operations at each position, backward ones included.
       spans: first and last position that have to do with each value, and its bytes;
@@ -59,6 +60,9 @@ def line_up(flat: Flat, copied: set[int], outside: float = 0) -> Order:
     return _Lining(flat, copied).order(outside)
 
 
+_CONVERSIONS = frozenset(
+    ("broadcast_in_dim", "convert_element_type", "reshape", "squeeze", "transpose")
+)
 # How many inputs of a term are known by each other.
 _COMPANIONS = 3
 
@@ -75,6 +79,7 @@ class _Lining:
                 if isinstance(var, compat.Var):
                     self._var_readers.setdefault(var, []).append(index)
         self._companion: dict[object, object] = {}
+        self._twins: dict[int, list[int]] = {}
         self._first = repeated(flat)
         # What is recomputed to what that is of the forward pass.
         self._originals: dict[Any, Any] = {
@@ -88,9 +93,8 @@ class _Lining:
     def order(self, outside: float) -> Order:
         forward = self._forward()
         self._companion = self._companions(forward)
-        items = self._line(forward)
-        for number, index in enumerate(items):
-            self._position[index] = number
+        waiting = self._waiting(forward)
+        items = self._number(self._line(forward, waiting), waiting)
         self._place_backward()
         self._place_gradients()
         self._send_what_is_small()
@@ -128,10 +132,57 @@ class _Lining:
                 free[index] = all(free[reader] for reader in readers)
         return [i for i, item in enumerate(items) if not (free[i] or item.transposes)]
 
-    def _line(self, forward: Sequence[int]) -> list[int]:
-        """The order in which each is right before the first that needs it."""
+    def _number(
+        self, line: Sequence[int], waiting: Mapping[int, frozenset[object]]
+    ) -> list[int]:
+        """Gives each operation its position; returns one operation of each.
+
+        No cut is between twins, nor between a weight's cast and what reads that.
+        """
+        items: list[int] = []
+        from_end: dict[int, int] = {}
+        for index in reversed(line):
+            alike = [from_end[o] for o in self._twins.get(index, ()) if o in from_end]
+            if not alike and self._is_conversion(index, waiting):
+                readers = self._table.readers[index]
+                earliest = max(
+                    (from_end[r] for r in readers if r in from_end), default=0
+                )
+                alike = [earliest] if earliest == len(items) - 1 else []
+            if not alike:
+                items.append(index)
+            from_end[index] = alike[0] if alike else len(items) - 1
+        for index, number in from_end.items():
+            self._position[index] = len(items) - 1 - number
+        return items[::-1]
+
+    def _is_conversion(
+        self, index: int, waiting: Mapping[int, frozenset[object]]
+    ) -> bool:
+        """Whether an operation reads a weight in another type or layout."""
+        inputs = waiting.get(index, ())
+        name = self._items[index].eqn.primitive.name
+        return len(inputs) == 1 and name in _CONVERSIONS and all(map(is_float, inputs))
+
+    def _line(
+        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
+    ) -> list[int]:
+        """The order in which each is right before the first that needs it.
+
+        But for twins: these are one after the other, where the first of them is.
+        """
+        self._twins = self._find_twins(forward, waiting)
+        line = self._sorted(forward, waiting)
+        if self._twins and not self._is_sorted(line):  # They cross each other.
+            self._twins = {}
+            line = self._sorted(forward, waiting)
+        return self._with_terms(self._with_saved(line) if self._twins else line)
+
+    def _sorted(
+        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
+    ) -> list[int]:
+        """Sorts operations topologically, by depth-first search from what is needed."""
         members = set(forward)
-        waiting = self._waiting(forward)
         ends = [
             index
             for index in forward
@@ -144,34 +195,90 @@ class _Lining:
             while stack:
                 index, done = stack.pop()
                 if done:
-                    line.append(index)
+                    line += self._twins.get(index, [index])
                 elif index not in seen:
-                    seen.add(index)
+                    group = self._twins.get(index, [index])
+                    seen.update(group)
                     stack.append((index, True))
                     before = sorted(
-                        set(self._table.operands[index]) & members,
-                        key=lambda o: (o in waiting, o),
+                        {o for each in group for o in self._table.operands[each]}
+                        & members,
+                        key=lambda o: (o in waiting, bool(waiting.get(o)), o),
                     )
                     stack += [(o, False) for o in reversed(before) if o not in seen]
-        return self._with_terms(line)
+        return line
 
-    def _waiting(self, forward: Sequence[int]) -> set[int]:
+    def _with_saved(self, line: Sequence[int]) -> list[int]:
+        """Puts what only the backward pass needs right after what that is made of.
+
+        As it is written, a value is saved after the whole application before it.
+        """
+        members, saved = set(line), set[int]()
+        for index in reversed(line):
+            readers = members.intersection(self._table.readers[index])
+            outvars = self._items[index].eqn.outvars
+            if saved >= readers and self._outs.isdisjoint(outvars):
+                saved.add(index)
+        after: dict[int, int] = {}
+        for number, index in enumerate(line):
+            made_of = [after[o] for o in self._table.operands[index] if o in after]
+            is_late = index in saved and made_of
+            after[index] = max(made_of) if is_late else number
+            after.update(dict.fromkeys(self._twins.get(index, ()), number))
+        return sorted(line, key=after.__getitem__)
+
+    def _is_sorted(self, line: Sequence[int]) -> bool:
+        place = {index: number for number, index in enumerate(line)}
+        return all(
+            place.get(other, -1) < number
+            for index, number in place.items()
+            for other in self._table.operands[index]
+        )
+
+    def _find_twins(
+        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
+    ) -> dict[int, list[int]]:
+        """Operations of several applications of a model that belong side by side."""
+
+        def of(index: int) -> frozenset[object]:
+            operands = [o for o in self._table.operands[index] if o in waiting]
+            own = self._own_inputs(index)
+            return own.union(*(waiting[other] for other in operands))
+
+        weights = {i: found for i in forward if i not in waiting and (found := of(i))}
+        weights = {
+            index: floats
+            for index, found in weights.items()
+            if (floats := frozenset(filter(is_float, found)))
+        }
+        differentiated: set[object] = set()
+        for index, item in enumerate(self._items):
+            if item.transposes:
+                differentiated |= of(index)
+        return find_twins(
+            self._items, self._table.operands, forward, weights, differentiated
+        )
+
+    def _waiting(self, forward: Sequence[int]) -> dict[int, frozenset[object]]:
         """What is made of one input, and numbers that are made of such numbers.
 
         Casts of parameters and terms of a decay are needed where what they are read
         with is there, whatever is written first.
+
+        Returns:
+          The inputs of each, but for numbers.
         """
         inputs: dict[int, frozenset[object]] = {}
-        found: set[int] = set()
+        found: dict[int, frozenset[object]] = {}
         for index in forward:
             operands = [o for o in self._table.operands[index] if o in inputs]
             inputs[index] = self._own_inputs(index).union(
                 *(inputs[o] for o in operands)
             )
             if len(inputs[index]) <= 1:
-                found.add(index)
                 if all(map(is_number, self._items[index].eqn.outvars)):
                     inputs[index] = frozenset()
+                found[index] = inputs[index]
         return found
 
     def _companions(self, forward: Sequence[int]) -> dict[object, object]:

@@ -30,7 +30,7 @@ def is_number(atom: Any) -> bool:
     return math.prod(getattr(atom.aval, "shape", ())) <= 1
 
 
-def _is_float(atom: Any) -> bool:
+def is_float(atom: Any) -> bool:
     return jnp.issubdtype(getattr(atom.aval, "dtype", bool), jnp.inexact)
 
 
@@ -40,7 +40,7 @@ def has_terms(eqn: Any) -> bool:
 
     def sides(atoms: Sequence[Any]) -> tuple[bool, int]:
         return (
-            any(is_number(atom) and _is_float(atom) for atom in atoms),
+            any(is_number(atom) and is_float(atom) for atom in atoms),
             sum(not is_number(atom) for atom in atoms),
         )
 
