@@ -71,8 +71,9 @@ be computed in parts of the vocabulary; a loss may take maxima, sums, a softmax 
 entries at labels over it`. So are a vocabulary that the number of meshes does not
 divide, with the size to fill it up to, other schedules than this one or a file, and a
 gradient that depends on the loss, such as that of its square. The loss may be scaled,
-and terms of other stages added. `jax.checkpoint` goes around layers, not around these
-functions. Weights may be tied.
+and terms of other stages added. `jax.checkpoint` goes around layers, or around the
+functions that `pipeline.vocabulary` gets, not around those that it gives. Weights may
+be tied.
 
 A model of 32 layers of width 3072 on 8 meshes, 64 microbatches of sequences of 2048,
 where a layer takes 12 × 3072 + 2 × 2048 and the head as long as its vocabulary; without

@@ -156,10 +156,10 @@ class _Cut:
         run.defvjp(self._forward, self._backward)
         return self._tree.unflatten(run(self._pieces, self._others))
 
-    def _combine(self, stats: Any, others: Any, transposes: int) -> Any:
-        """The results, by the last mesh."""
+    def _combine(self, stats: Any, others: Any) -> Any:
+        """The results, by the last mesh: in T, also where nothing is differentiated."""
         name = f"{_HEAD}{self._count - 1}"
-        return _apply(self._shards.combine, (stats, others), name, transposes)
+        return _apply(self._shards.combine, (stats, others), name, 1)
 
     def _run(self, pieces: Any, others: Any) -> Any:
         stats = [
@@ -170,7 +170,7 @@ class _Cut:
             )
             for number, piece in enumerate(pieces)
         ]
-        return self._combine(stats, others, 0)
+        return self._combine(stats, others)
 
     def _forward(self, pieces: Any, others: Any) -> Any:
         flags = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in others]
@@ -188,8 +188,7 @@ class _Cut:
         ]
         stats = [pair[0] for pair in pairs]
         pullbacks = [pair[1] for pair in pairs]
-        # A part of T of the last mesh, which needs the same.
-        return self._combine(stats, others, 1), (pullbacks, stats, others)
+        return self._combine(stats, others), (pullbacks, stats, others)
 
     def _backward(self, kept: Any, cotangents: Any) -> Any:
         pullbacks, stats, others = kept

@@ -36,6 +36,19 @@ def _names(jaxpr: Any) -> frozenset[str]:
     return frozenset(found)
 
 
+def _recomputed(jaxpr: Any) -> Any | None:
+    """The first `jax.checkpoint` whose backward computes parts again, if any does."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is named_computation_p or not any(map(has_parts, bodies(eqn))):
+            continue
+        if eqn.params.get("differentiated"):  # Of `jax.checkpoint` alone.
+            return eqn
+        for body in bodies(eqn):
+            if (found := _recomputed(body)) is not None:
+                return found
+    return None
+
+
 def has_parts(jaxpr: Any) -> bool:
     """Whether parts of a vocabulary are in a jaxpr, or in one that it applies."""
     return bool(_names(jaxpr))
@@ -53,7 +66,7 @@ def place_parts(jaxpr: Any, config: Config) -> tuple[Config, int]:
 
     Raises:
       ValueError: the schedule does not know such parts, or knows them and there are
-        none.
+        none; or the backward computes them again.
     """
     names = _names(jaxpr)
     schedule = str((config.partitioning_options or {}).get(SCHEDULE_OPTION))
@@ -64,6 +77,12 @@ def place_parts(jaxpr: Any, config: Config) -> tuple[Config, int]:
                 "meshes; cut it with mw.pipeline.vocabulary(embed, head), or take 1F1B"
             )
         return config, 0
+    if (eqn := _recomputed(jaxpr)) is not None:
+        raise ValueError(
+            f"{source(eqn)}: pipeline.vocabulary: jax.checkpoint would compute parts "
+            "of the vocabulary again, each a unit that a schedule has once; put it "
+            "around layers, or around the functions that pipeline.vocabulary gets"
+        )
     is_ordered = schedule.lower() != "none"
     if is_ordered and not schedule.startswith((_SCHEDULE, SCHEDULE_FILE_PREFIX)):
         raise ValueError(

@@ -33,7 +33,12 @@ def head(weights, x, y):
     return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
 
 
-EMBED, HEAD = mw.pipeline.vocabulary(embed, head)
+def make_loss(embed, head):
+    def loss(weights, x, y):
+        x = go(weights, embed(weights["embed"], x))
+        return head(weights["head"], x, y)
+
+    return loss
 
 
 def go(weights, x):
@@ -42,9 +47,8 @@ def go(weights, x):
     return x
 
 
-def loss(weights, x, y):
-    x = go(weights, EMBED(weights["embed"], x))
-    return HEAD(weights["head"], x, y)
+EMBED, HEAD = mw.pipeline.vocabulary(embed, head)
+loss = make_loss(EMBED, HEAD)
 
 
 def plain_loss(weights, x, y):
@@ -176,6 +180,21 @@ def test_a_loss_alone_is_computed():
     weights, xs, ys = make_inputs()
     found = mw.jit(loss, config)(weights, xs[0], ys[0])
     np.testing.assert_allclose(found, plain_loss(weights, xs[0], ys[0]), rtol=1e-6)
+
+
+def test_evaluation_says_nothing_of_the_order(caplog):
+    def evaluate(weights, xs, ys):
+        pairs = mw.pipeline.accumulate(loss, MICROBATCHES, batch_argnums=(1, 2))
+        return pairs(weights, xs, ys)
+
+    config = mw.make_config(
+        make_meshes((1, 1, 1, 1)), pipeline_schedule=mw.get_pipeline_schedule(NAME)
+    )
+    weights, xs, ys = make_inputs()
+    found = mw.jit(evaluate, config)(weights, xs, ys)
+    losses = [plain_loss(weights, x, y) for x, y in zip(xs, ys, strict=True)]
+    np.testing.assert_allclose(found, np.mean(losses), rtol=1e-6)
+    assert not caplog.messages
 
 
 # Losses in parts, by themselves.
@@ -395,6 +414,26 @@ def test_a_gradient_that_depends_on_the_loss_is_refused():
     assert refuse(squared).endswith(
         "pipeline.vocabulary: the gradient of the head depends on the loss that it "
         "returns, as that of a power does; compute all of the loss in the head"
+    )
+
+
+@pytest.mark.parametrize("inner", ["embed", "head"])
+def test_given_functions_may_be_recomputed(inner):
+    given = {"embed": embed, "head": head}
+    given[inner] = jax.checkpoint(given[inner])
+    cut = mw.pipeline.vocabulary(given["embed"], given["head"])
+    orders, _ = find_orders(lower(make_loss(*cut), NAME), make_step(plain_loss))
+    assert {kind for row in orders for _, kind, _ in row} == set("EFSTBG")
+
+
+@pytest.mark.parametrize("outer", [0, 1])
+def test_parts_are_not_recomputed(outer):
+    cut = list(mw.pipeline.vocabulary(embed, head))
+    cut[outer] = jax.checkpoint(cut[outer])
+    assert refuse(make_loss(*cut)).endswith(
+        "pipeline.vocabulary: jax.checkpoint would compute parts of the vocabulary "
+        "again, each a unit that a schedule has once; put it around layers, or around "
+        "the functions that pipeline.vocabulary gets"
     )
 
 
