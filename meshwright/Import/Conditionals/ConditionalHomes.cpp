@@ -4,43 +4,11 @@
 
 #include "meshwright/Import/Conditionals/ConditionalHomes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetPropagation.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
-
-bool mpmd::isConditional(Operation *op) {
-  return isa<stablehlo::IfOp, stablehlo::CaseOp>(op);
-}
-
-/// Puts the branches of `op` in line before it, and in its place an op per
-/// result that reads what each branch gives. The predicate is left out: it is
-/// small and can travel.
-static SmallVector<Operation *> inlineBranches(Operation *op) {
-  SmallVector<SmallVector<Value>> candidates(op->getNumResults());
-  for (Region &branch : op->getRegions()) {
-    Block &body = branch.front();
-    for (auto [list, value] :
-         llvm::zip_equal(candidates, body.getTerminator()->getOperands()))
-      list.push_back(value);
-    body.getTerminator()->erase();
-    op->getBlock()->getOperations().splice(op->getIterator(),
-                                           body.getOperations());
-  }
-  OpBuilder builder(op);
-  SmallVector<Operation *> chosen;
-  for (auto [result, values] : llvm::zip_equal(op->getResults(), candidates)) {
-    Operation *choice = UnrealizedConversionCastOp::create(
-        builder, op->getLoc(), TypeRange(result.getType()), values);
-    result.replaceAllUsesWith(choice->getResult(0));
-    chosen.push_back(choice);
-  }
-  op->erase();
-  return chosen;
-}
 
 ConditionalHomes::ConditionalHomes(ModuleOp module,
                                    ArrayRef<Operation *> conditionals,
@@ -135,4 +103,12 @@ StringRef ConditionalHomes::getSource(Operation *op) const {
 bool ConditionalHomes::isAcrossMeshes(Operation *op) const {
   Operation *inLine = findInLine(op);
   return inLine && inLine->hasAttr(kReduceAttr);
+}
+
+bool ConditionalHomes::readsSeveralMeshes(Operation *op) const {
+  Operation *inLine = findInLine(op);
+  if (!sendsLittle || !inLine)
+    return false;
+  auto func = inLine->getParentOfType<func::FuncOp>();
+  return meshes.find(func)->second->isAcrossMeshes(inLine);
 }

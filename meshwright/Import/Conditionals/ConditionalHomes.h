@@ -12,6 +12,7 @@
 #ifndef MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 #define MESHWRIGHT_IMPORT_CONDITIONALS_CONDITIONALHOMES_H
 
+#include "meshwright/Import/Conditionals/InLine.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -20,9 +21,6 @@
 #include "llvm/ADT/SmallVector.h"
 
 namespace mlir::mpmd {
-
-/// Whether `op` runs one of its branches: a `stablehlo.if` or `stablehlo.case`.
-bool isConditional(Operation *op);
 
 /// Meshes in string order; none for a value that may be anywhere.
 using MeshNames = SmallVector<StringRef, 2>;
@@ -46,6 +44,10 @@ public:
 
   /// Whether an op in a branch sums up what lives on several meshes.
   bool isAcrossMeshes(Operation *op) const;
+
+  /// Whether values that an op in a branch reads are on no mesh in common, and the
+  /// smaller ones are to be sent.
+  bool readsSeveralMeshes(Operation *op) const;
 
 private:
   Operation *findInLine(Operation *op) const;

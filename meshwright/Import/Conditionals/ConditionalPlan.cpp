@@ -14,14 +14,32 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+/// Whether a product has no more terms than its operands have elements.
+static bool isScalarProduct(Operation *op) {
+  auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+  if (!dot)
+    return false;
+  stablehlo::DotDimensionNumbersAttr numbers = dot.getDotDimensionNumbers();
+  auto isWhole = [](Value operand, ArrayRef<int64_t> batching,
+                    ArrayRef<int64_t> contracting) {
+    return cast<ShapedType>(operand.getType()).getRank() ==
+           int64_t(batching.size() + contracting.size());
+  };
+  return isWhole(dot.getLhs(), numbers.getLhsBatchingDimensions(),
+                 numbers.getLhsContractingDimensions()) &&
+         isWhole(dot.getRhs(), numbers.getRhsBatchingDimensions(),
+                 numbers.getRhsContractingDimensions());
+}
+
 /// Whether an op costs so little that it may run although no branch asked for
 /// it.
 static bool isCheap(Operation *op) {
   return isPure(op) &&
-         (op->hasTrait<OpTrait::Elementwise>() ||
+         (op->hasTrait<OpTrait::Elementwise>() || isScalarProduct(op) ||
           isa<stablehlo::BitcastConvertOp, stablehlo::BroadcastInDimOp,
               stablehlo::ClampOp, stablehlo::ConcatenateOp,
-              stablehlo::ConvertOp, stablehlo::DynamicSliceOp, stablehlo::PadOp,
+              stablehlo::ConvertOp, stablehlo::DynamicSliceOp,
+              stablehlo::DynamicUpdateSliceOp, stablehlo::PadOp,
               stablehlo::ReduceOp, stablehlo::ReshapeOp, stablehlo::ReverseOp,
               stablehlo::SelectOp, stablehlo::SliceOp, stablehlo::TransposeOp>(
               op));
@@ -29,6 +47,17 @@ static bool isCheap(Operation *op) {
 
 bool mpmd::isFreeToRepeat(Operation *op) {
   return isNegligibleOp(op) && op->getNumRegions() == 0 && isPure(op);
+}
+
+/// Whether parts had better compute an op each than be sent its result, such as a
+/// number that is broadcast.
+static bool isLargerThanInputs(Operation *op) {
+  if (!isCheapToRepeat(op))
+    return false;
+  double bytes = 0;
+  for (Value operand : op->getOperands())
+    bytes += getTensorBytes(operand);
+  return bytes < getTensorBytes(op->getResult(0));
 }
 
 /// Whether the results can be made up where no branch computes them.
@@ -144,27 +173,39 @@ unsigned ConditionalPlan::countGroups(Operation *op) const {
 }
 
 /// Hoists what is cheap with all that it is computed from in the branch, if
-/// several groups share it or if it is a sum across meshes. What else is shared
-/// is common.
+/// several groups share it or if it is a sum across meshes. What several meshes have
+/// to give values for is hoisted whatever it costs, as all of these would be sent to a
+/// part of its own. What else is shared is common.
 void ConditionalPlan::divideShared(Block &branch,
                                    const ConditionalHomes &homes) {
-  DenseSet<Operation *> cheap; // Membership only.
+  DenseSet<Operation *> cheap, pure; // Membership only.
   for (Operation &op : branch.without_terminator()) {
     bool isAllCheap = isFreeToRepeat(&op) || isCheap(&op);
+    bool isAllPure = isPure(&op);
     forEachProducer(&op, branch, [&](Operation *producer) {
       isAllCheap &= cheap.contains(producer);
+      isAllPure &= pure.contains(producer);
     });
     if (isAllCheap)
       cheap.insert(&op);
+    if (isAllPure)
+      pure.insert(&op);
   }
   for (Operation &op : llvm::reverse(branch.without_terminator())) {
     bool isShared = countGroups(&op) > 1;
     bool isSum = homes.isAcrossMeshes(&op);
     if (isFreeToRepeat(&op))
       continue;
-    if (!cheap.contains(&op)) {
+    bool mayHoist = cheap.contains(&op) ||
+                    (pure.contains(&op) &&
+                     (hoisted.contains(&op) || homes.readsSeveralMeshes(&op)));
+    if (!mayHoist) {
       if (!isShared)
         continue;
+      if (isLargerThanInputs(&op)) {
+        repeated.insert(&op);
+        continue;
+      }
       common.insert(&op);
       if (StringRef mesh = homes.getSource(&op); commonHome.empty())
         commonHome = mesh;

@@ -40,6 +40,8 @@ public:
   /// What several parts read, but is too costly for that: it gets a part of its
   /// own.
   bool isCommon(Operation *op) const { return common.contains(op); }
+  /// What several parts, and the common one, compute each for itself.
+  bool isRepeated(Operation *op) const { return repeated.contains(op); }
   /// Of the common ops of a branch, the values that others read.
   SmallVector<Value> getCommonValues(Block &branch) const;
   /// The mesh of the common part.
@@ -62,7 +64,7 @@ private:
   /// The groups that need an op in a branch.
   DenseMap<Operation *, llvm::SmallBitVector> readers;
   llvm::IntEqClasses joined;
-  DenseSet<Operation *> hoisted, common; // Membership only.
+  DenseSet<Operation *> hoisted, common, repeated; // Membership only.
   StringRef commonHome;
 };
 

@@ -27,8 +27,11 @@ def SplitConditionalsPass
 
     A result belongs where it would be if all branches were inlined. What parts
     share runs before the conditional if it is cheap (element by element,
-    reductions, changes of shape), and so do cheap sums across meshes; what else
-    they share becomes a part of its own. Parts with effects stay one. Acts on
+    reductions, scalar products, changes of shape), and so do cheap sums across
+    meshes; what else they share becomes a part of its own, but for numbers that
+    are broadcast, which each part does. With `sends-little` what is shared also runs
+    before the conditional if values of several meshes meet there, whatever it costs:
+    a part of its own would be sent all of these. Parts with effects stay one. Acts on
     MPMD functions with several meshes, on conditionals in branches, too. Leaves
     alone conditionals with one place and those that return tokens, and loops.
     Copies the module to look at it if it has a conditional with several results.

@@ -154,7 +154,9 @@ static void extractCommon(Operation *conditional, Value predicate,
     return;
   Operation *part = createPart(
       conditional, predicate, TypeRange(ValueRange(values)), {},
-      [&](Operation *op) { return plan.isCommon(op) || isFreeToRepeat(op); },
+      [&](Operation *op) {
+        return plan.isCommon(op) || plan.isRepeated(op) || isFreeToRepeat(op);
+      },
       [&](Block &branch) {
         return llvm::map_to_vector(values, [&](Value value) {
           return value.getParentBlock() == &branch ? value : Value();
@@ -175,11 +177,7 @@ struct SplitConditionalsPass
   using Base::Base;
 
   void runOnOperation() override {
-    SmallVector<Operation *> conditionals;
-    for (func::FuncOp func : getMpmdFunctions(getOperation()))
-      if (getTopology(func).getMeshes().size() > 1)
-        for (Operation &op : func.front())
-          collect(&op, conditionals);
+    SmallVector<Operation *> conditionals = collectConditionals(getOperation());
     if (llvm::none_of(conditionals, isCandidate))
       return markAllAnalysesPreserved();
 
@@ -194,16 +192,6 @@ struct SplitConditionalsPass
   }
 
 private:
-  /// Nested conditionals come before those around them.
-  static void collect(Operation *op, SmallVectorImpl<Operation *> &result) {
-    if (!isConditional(op))
-      return;
-    for (Region &branch : op->getRegions())
-      for (Operation &nested : branch.front())
-        collect(&nested, result);
-    result.push_back(op);
-  }
-
   static bool isCandidate(Operation *conditional) {
     return conditional->getNumResults() > 1 &&
            llvm::all_of(conditional->getResultTypes(),

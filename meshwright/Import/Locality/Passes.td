@@ -125,9 +125,11 @@ def UnrollLoopsPass : Pass<"mpmd-unroll-loops", "::mlir::ModuleOp"> {
     // and the same for the next trip
     ```
 
-    Acts on entry functions with several meshes. Leaves alone loops whose number of
-    trips is not known or above `max-trips`, and those that combine larger values of
-    different meshes. Cost: linear in what is unrolled times trips.
+    Acts on entry functions with several meshes, and on loops in the branches of
+    conditionals, too. Leaves alone loops whose number of trips is not known or above
+    `max-trips`, and those that combine larger values of different meshes. Copies the
+    module to look at it with branches in line, if it has a loop with few trips. Cost:
+    linear in what is unrolled times trips.
   }];
   let options = [
     Option<"maxTrips", "max-trips", "unsigned", "64", "Most trips to unroll">,

@@ -20,9 +20,11 @@
 
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/IR/OutsideReads.h"
+#include "meshwright/Import/Conditionals/InLine.h"
 #include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -126,32 +128,58 @@ struct UnrollLoopsPass : mpmd::impl::UnrollLoopsPassBase<UnrollLoopsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
-    MeshDataFlow flow(module);
-    ValueMeshes::Callees callees = ValueMeshes::analyzeCallees(module, flow);
-    for (func::FuncOp func : getEntryPoints(module))
-      // A loop in a loop is in line after that.
-      while (unrollIn(func, flow, callees)) {
-      }
+    // A loop in a loop is in line after that.
+    while (unrollSome()) {
+    }
   }
 
-  bool unrollIn(func::FuncOp func, const MeshDataFlow &flow,
-                const ValueMeshes::Callees &callees) {
-    auto loops = func.front().getOps<stablehlo::WhileOp>();
+  /// The loops with few trips, of entry functions, in line or in branches.
+  SmallVector<stablehlo::WhileOp> collect() {
+    SmallVector<stablehlo::WhileOp> loops;
+    for (func::FuncOp func : getEntryPoints(getOperation()))
+      func.front().walk<WalkOrder::PreOrder>([&](Operation *op) {
+        if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
+          std::optional<double> trips = meshwright::readTripCount(loop);
+          if (trips && *trips <= maxTrips)
+            loops.push_back(loop);
+        }
+        return isConditional(op) || !op->getNumRegions() ? WalkResult::advance()
+                                                         : WalkResult::skip();
+      });
+    return loops;
+  }
+
+  /// Of `loops` those that are to be unrolled. Where one in a branch belongs is read from
+  /// a copy of the program that has branches in line.
+  SmallVector<stablehlo::WhileOp> choose(ArrayRef<stablehlo::WhileOp> loops) {
+    IRMapping mapping;
+    OwningOpRef<ModuleOp> copy = cast<ModuleOp>(getOperation()->clone(mapping));
+    for (Operation *conditional : collectConditionals(*copy))
+      inlineBranches(conditional);
+    MeshDataFlow flow(*copy);
+    ValueMeshes::Callees callees = ValueMeshes::analyzeCallees(*copy, flow);
+    SmallVector<stablehlo::WhileOp> chosen;
+    for (func::FuncOp func : getEntryPoints(*copy)) {
+      ValueMeshes meshes(func, flow, callees);
+      for (stablehlo::WhileOp loop : loops) {
+        Operation *inLine = mapping.lookup(loop.getOperation());
+        if (inLine->getParentOp() == func && meshes.getChoice(inLine) &&
+            isLeafByLeaf(cast<stablehlo::WhileOp>(inLine), meshes))
+          chosen.push_back(loop);
+      }
+    }
+    return chosen;
+  }
+
+  bool unrollSome() {
+    SmallVector<stablehlo::WhileOp> loops = collect();
     if (loops.empty())
       return false;
-    ValueMeshes meshes(func, flow, callees);
-    bool changes = false;
-    for (stablehlo::WhileOp loop : llvm::make_early_inc_range(loops)) {
-      std::optional<double> trips = meshwright::readTripCount(loop);
-      if (!trips || *trips > maxTrips || !meshes.getChoice(loop) ||
-          !isLeafByLeaf(loop, meshes))
-        continue;
-      unroll(loop, static_cast<unsigned>(*trips));
-      ++numUnrolled;
-      changes = true;
-    }
-    return changes;
+    loops = choose(loops);
+    for (stablehlo::WhileOp loop : loops)
+      unroll(loop, static_cast<unsigned>(*meshwright::readTripCount(loop)));
+    numUnrolled += loops.size();
+    return !loops.empty();
   }
 };
 } // namespace

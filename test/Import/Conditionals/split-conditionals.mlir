@@ -379,3 +379,155 @@ func.func @scaled_by_a_number(%ok: tensor<i1>, %w0: !a, %m: !t, %w1: !b, %n: !n)
   %new = stablehlo.subtract %u0, %r#0 : !t
   return %new, %r#0, %r#1 : !t, !t, !t
 }
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// A scalar product costs what a sum does.
+// CHECK-LABEL: func @hoists_scalar_products
+func.func @hoists_scalar_products(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
+  // CHECK:      %[[U1:.*]] = mpmd.unassign %arg2
+  // CHECK:      %[[D0:.*]] = stablehlo.dot_general %[[U0]], %[[U0]]
+  // CHECK:      %[[D1:.*]] = stablehlo.dot_general %[[U1]], %[[U1]]
+  // CHECK:      stablehlo.add %[[D0]], %[[D1]]
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK:      "stablehlo.if"(%arg0)
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %d0 = stablehlo.dot_general %u0, %u0, contracting_dims = [0] x [0] : (!t, !t) -> !s
+    %d1 = stablehlo.dot_general %u1, %u1, contracting_dims = [0] x [0] : (!t, !t) -> !s
+    %d = stablehlo.add %d0, %d1 : !s
+    %all = stablehlo.broadcast_in_dim %d, dims = [] : (!s) -> !t
+    %0 = stablehlo.divide %u0, %all : !t
+    %1 = stablehlo.divide %u1, %all : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!m = tensor<4x4xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// Of what is common a part of its own gives the number; each part broadcasts it.
+// CHECK-LABEL: func @broadcasts_numbers_in_each_part
+func.func @broadcasts_numbers_in_each_part(%ok: tensor<i1>, %k: !m, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      %[[N:.*]] = "stablehlo.if"(%arg0)
+  // CHECK:      stablehlo.dot %arg1
+  // CHECK:      }) : (tensor<i1>) -> tensor<f32>
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK-NEXT:   stablehlo.broadcast_in_dim
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK-NEXT:   stablehlo.broadcast_in_dim
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %d = stablehlo.dot %k, %u0 : (!m, !t) -> !t
+    %n = stablehlo.dot %d, %u0 : (!t, !t) -> !s
+    %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !t
+    %0 = stablehlo.add %u0, %all : !t
+    %1 = stablehlo.add %u1, %all : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!m = tensor<4x4xf32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// What costs much is hoisted where a sum of both meshes is made of it, as both would be
+// sent to a part of its own.
+// CHECK-LABEL: func @hoists_costly_sums_of_several_meshes
+// LITTLE-LABEL: func @hoists_costly_sums_of_several_meshes
+func.func @hoists_costly_sums_of_several_meshes(%ok: tensor<i1>, %k: !m, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK:      stablehlo.dot %arg1
+  // LITTLE:     %[[U0:.*]] = mpmd.unassign %arg2
+  // LITTLE:     %[[U1:.*]] = mpmd.unassign %arg3
+  // LITTLE-NOT: stablehlo.if
+  // LITTLE:     %[[D0:.*]] = stablehlo.dot %arg1, %[[U0]]
+  // LITTLE:     %[[D1:.*]] = stablehlo.dot %arg1, %[[U1]]
+  // LITTLE:     %[[N0:.*]] = stablehlo.dot %[[D0]], %[[D0]]
+  // LITTLE:     %[[N1:.*]] = stablehlo.dot %[[D1]], %[[D1]]
+  // LITTLE:     stablehlo.add %[[N0]], %[[N1]]
+  // LITTLE:     "stablehlo.if"(%arg0)
+  // LITTLE-NOT: stablehlo.dot
+  // LITTLE:     return
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %d0 = stablehlo.dot %k, %u0 : (!m, !t) -> !t
+    %d1 = stablehlo.dot %k, %u1 : (!m, !t) -> !t
+    %n0 = stablehlo.dot %d0, %d0 : (!t, !t) -> !s
+    %n1 = stablehlo.dot %d1, %d1 : (!t, !t) -> !s
+    %n = stablehlo.add %n0, %n1 : !s
+    %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !t
+    %0 = stablehlo.divide %d0, %all : !t
+    %1 = stablehlo.divide %d1, %all : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %u0, %u1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!m = tensor<3x4xf32>
+!i = tensor<1xi32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// One index is sorted and unique whatever it is, so that what is written there may be
+// hoisted.
+// LITTLE-LABEL: func @hoists_writes_at_one_index
+func.func @hoists_writes_at_one_index(%ok: tensor<i1>, %i: !i, %m0: !m, %w0: !a, %w1: !b) -> (!t, !t, !m) attributes {topology = #topology} {
+  // LITTLE-NOT: stablehlo.if
+  // LITTLE:     %[[W:.*]] = "stablehlo.scatter"
+  // LITTLE:     stablehlo.reduce(%[[W]]
+  // LITTLE:     "stablehlo.if"(%arg0)
+  %u0 = mpmd.unassign %w0 : (!a) -> !t
+  %u1 = mpmd.unassign %w1 : (!b) -> !t
+  %zero = stablehlo.constant dense<0.0> : !s
+  %r:3 = "stablehlo.if"(%ok) ({
+    %m = "stablehlo.scatter"(%m0, %i, %u0) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0]>, unique_indices = true}> ({
+    ^bb0(%old: !s, %new: !s):
+      stablehlo.return %new : !s
+    }) : (!m, !i, !t) -> !m
+    %n0 = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0, 1] : (!m, !s) -> !s
+    %n1 = stablehlo.reduce(%u1 init: %zero) applies stablehlo.add across dimensions = [0] : (!t, !s) -> !s
+    %n = stablehlo.add %n0, %n1 : !s
+    %all = stablehlo.broadcast_in_dim %n, dims = [] : (!s) -> !t
+    %0 = stablehlo.divide %u0, %all : !t
+    %1 = stablehlo.divide %u1, %all : !t
+    stablehlo.return %0, %1, %m : !t, !t, !m
+  }, {
+    stablehlo.return %u0, %u1, %m0 : !t, !t, !m
+  }) : (tensor<i1>) -> (!t, !t, !m)
+  return %r#0, %r#1, %r#2 : !t, !t, !m
+}

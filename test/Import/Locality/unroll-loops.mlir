@@ -108,3 +108,65 @@ func.func @no_counter(%p: !w1, %q: !w2, %by: !i) -> (!w, !w) attributes {topolog
   }
   return %out#1, %out#2 : !w, !w
 }
+
+// In a branch, as of an update that is skipped where a gradient is not finite.
+
+// CHECK-LABEL: func @in_a_branch
+func.func @in_a_branch(%ok: tensor<i1>, %p: !w1, %q: !w2) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK: "stablehlo.if"
+  // CHECK-NOT: stablehlo.while
+  // CHECK: stablehlo.dot_general
+  // CHECK: stablehlo.dot_general
+  // CHECK: stablehlo.return
+  %a = mpmd.unassign %p : (!w1) -> !w
+  %b = mpmd.unassign %q : (!w2) -> !w
+  %zero = stablehlo.constant dense<0> : !i
+  %one = stablehlo.constant dense<1> : !i
+  %two = stablehlo.constant dense<2> : !i
+  %r:2 = "stablehlo.if"(%ok) ({
+    %c = stablehlo.negate %b : !w
+    %out:3 = stablehlo.while(%n = %zero, %x = %a, %y = %c) : !i, !w, !w
+    cond {
+      %more = stablehlo.compare LT, %n, %two : (!i, !i) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %norm = stablehlo.dot_general %x, %x, contracting_dims = [0, 1] x [0, 1] : (!w, !w) -> !s
+      %all = stablehlo.broadcast_in_dim %norm, dims = [] : (!s) -> !w
+      %x2 = stablehlo.multiply %x, %all : !w
+      %y2 = stablehlo.multiply %y, %all : !w
+      %n2 = stablehlo.add %n, %one : !i
+      stablehlo.return %n2, %x2, %y2 : !i, !w, !w
+    }
+    stablehlo.return %out#1, %out#2 : !w, !w
+  }, {
+    stablehlo.return %a, %b : !w, !w
+  }) : (tensor<i1>) -> (!w, !w)
+  return %r#0, %r#1 : !w, !w
+}
+
+// On one mesh it stays.
+
+// CHECK-LABEL: func @in_a_branch_on_one_mesh
+func.func @in_a_branch_on_one_mesh(%ok: tensor<i1>, %p: !w1, %q: !w2) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK: stablehlo.while
+  %a = mpmd.unassign %p : (!w1) -> !w
+  %b = mpmd.unassign %q : (!w2) -> !w
+  %zero = stablehlo.constant dense<0> : !i
+  %one = stablehlo.constant dense<1> : !i
+  %two = stablehlo.constant dense<2> : !i
+  %r:2 = "stablehlo.if"(%ok) ({
+    %out:2 = stablehlo.while(%n = %zero, %x = %a) : !i, !w
+    cond {
+      %more = stablehlo.compare LT, %n, %two : (!i, !i) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %x2 = stablehlo.multiply %x, %x : !w
+      %n2 = stablehlo.add %n, %one : !i
+      stablehlo.return %n2, %x2 : !i, !w
+    }
+    stablehlo.return %out#1, %b : !w, !w
+  }, {
+    stablehlo.return %a, %b : !w, !w
+  }) : (tensor<i1>) -> (!w, !w)
+  return %r#0, %r#1 : !w, !w
+}

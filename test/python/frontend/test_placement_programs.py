@@ -71,6 +71,12 @@ LOWERED = [
     ("lora", "sam", "marks", True),
     ("experts", "apply_if_finite", "marks", False),
     ("experts", "inject_hyperparams", "auto", True),
+    ("plain", "lm skipped", "marks", True),
+    ("decay", "lm skipped", "names", False),
+    ("lora", "finite lbfgs", "names", False),
+    ("tied", "finite lbfgs", "marks", False),
+    ("read twice", "finite prodigy", "auto", True),
+    ("plain", "finite clipped muon", "marks", False),
 ]
 RUN = [
     ("raveled", "adamw", "auto", True),
@@ -78,6 +84,7 @@ RUN = [
     ("plain", "lm cond", "marks", False),
     ("experts", "MultiSteps", "names", True),
     ("tied", "lbfgs", "names", True),
+    ("plain", "finite lbfgs", "marks", False),
 ]
 
 

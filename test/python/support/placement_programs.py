@@ -234,6 +234,13 @@ OPTIMIZERS |= {
     "add_noise": lambda: _chain(optax.add_noise(0.1, 0.5, key=0)),
     "apply_every": lambda: _chain(optax.scale_by_adam(), optax.apply_every(2)),
     "apply_if_finite": lambda: optax.apply_if_finite(optax.adam(RATE), 3),
+    "finite clipped muon": lambda: optax.apply_if_finite(
+        optax.chain(contrib.muon(RATE), optax.clip_by_global_norm(1.0)), 3
+    ),
+    "finite lbfgs": lambda: optax.apply_if_finite(
+        optax.lbfgs(RATE, memory_size=3, linesearch=None), 3
+    ),
+    "finite prodigy": lambda: optax.apply_if_finite(contrib.prodigy(), 3),
     "block_rms": lambda: _chain(optax.clip_by_block_rms(1.0), optax.scale_by_adam()),
     "centralize": lambda: _chain(optax.centralize(), optax.scale_by_adam()),
     "clip": lambda: _chain(optax.clip(1.0), optax.trace(0.9)),
@@ -328,7 +335,7 @@ def _norms(grads: Any) -> dict[str, Callable[[], jax.Array]]:
 def _language(kind: str) -> Rule:
     """Losses are summed over microbatches, gradients divided by the count of tokens."""
     optimizer = optax.adam(RATE)
-    if kind in ("clipped", "count placed"):
+    if kind in ("clipped", "count placed", "skipped"):
         optimizer = optax.chain(optax.clip_by_global_norm(1.0), optimizer)
     is_kept = kind in ("passed through", "where", "cond", "similar")
 
@@ -360,8 +367,19 @@ def _language(kind: str) -> Rule:
             grads = jax.tree.map(
                 lambda g, w, kept: g + 0.01 * (w - kept), grads, params, state["kept"]
             )
-        updates, inner = optimizer.update(grads, state["optimizer"], params)
-        new = optax.apply_updates(params, updates)
+
+        def updated(params, inner, grads):
+            updates, inner = optimizer.update(grads, inner, params)
+            return optax.apply_updates(params, updates), inner
+
+        operands = params, state["optimizer"], grads
+        if kind == "skipped":
+            finite = jnp.isfinite(optax.tree.norm(grads))
+            new, inner = jax.lax.cond(
+                finite, updated, lambda *kept: kept[:2], *operands
+            )
+        else:
+            new, inner = updated(*operands)
         state = {**state, "optimizer": inner}
         if kind == "where":
             state["kept"] = optax.tree.where(value > 1, new, state["kept"])
@@ -393,6 +411,7 @@ LANGUAGE = (
     "barrier",
     "noisy",
     "similar",
+    "skipped",
     ACTOR,
 )
 

@@ -92,10 +92,23 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
       adaptor.getDimensionNumbers(), adaptor.getSliceSizes(), inferred);
 }
 
+/// Whether what is promised of indices holds, as there is one of them at most.
+static bool hasOneIndex(RankedTensorType indices, int64_t indexVectorDim) {
+  if (!indices.hasStaticShape())
+    return false;
+  int64_t count = indices.getNumElements();
+  if (indexVectorDim < indices.getRank() && count > 0)
+    count /= indices.getDimSize(indexVectorDim);
+  return count <= 1;
+}
+
 Speculation::Speculatability GatherOp::getSpeculatability() {
   // Indices that are promised to be sorted may not be.
-  return getIndicesAreSorted() ? Speculation::NotSpeculatable
-                               : detail::speculateIfStaticOperands(*this);
+  bool isPromise = getIndicesAreSorted() &&
+                   !hasOneIndex(getStartIndices().getType(),
+                                getDimensionNumbers().getIndexVectorDim());
+  return isPromise ? Speculation::NotSpeculatable
+                   : detail::speculateIfStaticOperands(*this);
 }
 
 LogicalResult DynamicGatherOp::inferReturnTypes(
@@ -227,7 +240,10 @@ LogicalResult ScatterOp::verify() {
 
 Speculation::Speculatability ScatterOp::getSpeculatability() {
   // What is promised of the indices may not hold.
-  return getUniqueIndices() || getIndicesAreSorted()
-             ? Speculation::NotSpeculatable
-             : detail::likeBody(detail::speculateIfStaticOperands(*this));
+  bool isPromise =
+      (getUniqueIndices() || getIndicesAreSorted()) &&
+      !hasOneIndex(getScatterIndices().getType(),
+                   getScatterDimensionNumbers().getIndexVectorDim());
+  return isPromise ? Speculation::NotSpeculatable
+                   : detail::likeBody(detail::speculateIfStaticOperands(*this));
 }

@@ -103,6 +103,8 @@ def difference(expected, ours) -> str | None:
         left, right = np.asarray(one), np.asarray(other)
         if left.dtype != right.dtype or left.shape != right.shape:
             return f"result {i} has another type"
+        if left.dtype == bool:
+            left, right = left.astype(int), right.astype(int)
         scale = max(float(np.abs(left).max(initial=0)), 1e-2)
         off = float(np.abs(left - right).max(initial=0)) / scale
         if not off <= TOLERANCE:
