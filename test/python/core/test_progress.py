@@ -59,4 +59,5 @@ def test_nobody_watches_what_is_no_stream(monkeypatch, stream):
     with progress.waiting("partitioning", delay=0.0):
         bar = progress.ProgressBar(4, delay=0.0)
         bar.show(1)
+        assert not bar.drawn
         bar.close()
