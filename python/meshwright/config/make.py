@@ -40,8 +40,6 @@ from .options import (
     with_compiler_name,
 )
 
-__all__ = ["make_config", "mesh_names"]
-
 _logger = logging.getLogger(__name__)
 
 

@@ -12,8 +12,6 @@ import jax
 
 from .names import mesh_without_memory_kind
 
-__all__ = ["ByPath", "by_path"]
-
 # What holds a value and is no part of its path: an NNX variable.
 _HOLDERS = ("value", "raw_value")
 # What a regular expression may begin with, such as (?i).

@@ -7,8 +7,6 @@ import logging
 import os
 import sys
 
-__all__ = ["VERBOSITY_VARIABLE", "set_verbosity"]
-
 VERBOSITY_VARIABLE = "MESHWRIGHT_VERBOSITY"
 
 _LEVELS = {

@@ -14,8 +14,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ProgressBar", "is_terminal", "waiting"]
-
 # Seconds before anything is drawn, and between two drawings.
 DELAY, INTERVAL = 1.0, 0.2
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-__all__ = ["Tower"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Tower:

@@ -38,8 +38,6 @@ from ..tracing.static_slices import with_static_slices
 from ..tracing.trace_cache import sharing_traces
 from .jit_options import refuse_options, with_config
 
-__all__ = ["MpmdTraced", "MpmdWrapped", "jit"]
-
 
 @dataclasses.dataclass
 class _Last:

@@ -7,8 +7,6 @@ from typing import Any
 
 from .frontend import ir
 
-__all__ = ["first_file_location"]
-
 
 def first_file_location(location: Any) -> Any | None:
     """The first place in a file that a location names, the innermost call's.

@@ -46,8 +46,6 @@ from .results import guarded
 from .sequence import Chunked
 from .sums import with_sums
 
-__all__ = ["accumulate"]
-
 Combine = Callable[[jax.Array, jax.Array], jax.Array]
 
 _WHAT = "accumulate"

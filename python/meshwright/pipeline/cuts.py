@@ -14,8 +14,6 @@ import jax.numpy as jnp
 
 from ..tracing import static_leaves
 
-__all__ = ["Cuts", "chunk_lengths", "cut", "find_cuts"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Cuts:

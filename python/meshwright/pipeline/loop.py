@@ -24,8 +24,6 @@ from ..tracing.loops import LoopForm, has_loop
 from ..tracing.program import unrolls_loops
 from ..tracing.scopes import has_marks
 
-__all__ = ["call_in_loop", "can_loop"]
-
 
 def can_loop(jaxpr: Any) -> bool:
     """Whether calls of a function may be a loop here.

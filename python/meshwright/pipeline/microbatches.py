@@ -13,8 +13,6 @@ import jax.numpy as jnp
 from ..tracing import static_leaves
 from ..tracing.microbatch_rows import cutting_microbatches
 
-__all__ = ["positions", "shapes_of", "split"]
-
 
 def positions(
     what: str, name: str, numbers: int | Sequence[int], count: int

@@ -37,8 +37,6 @@ from ..tracing.ops import broadcast
 from ..tracing.ops import reduce as reduced
 from ..tracing.scopes import body_of, source
 
-__all__ = ["Optimizer", "Unvalidated", "optimizer"]
-
 _WHAT = "pipeline.optimizer"
 
 

@@ -14,8 +14,6 @@ import jax
 
 from ..jaxapi import frontend as compat
 
-__all__ = ["guarded", "is_in", "sequence_chunks_in"]
-
 _result_p = compat.Primitive("mpmd_accumulated")
 _result_p.def_impl(lambda x, **_: x)
 _result_p.def_abstract_eval(lambda aval, **_: aval)

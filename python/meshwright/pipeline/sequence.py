@@ -46,8 +46,6 @@ from ..tracing.scopes import layers_of_stages
 from .cuts import Cuts
 from .sums import with_sums
 
-__all__ = ["Chunked"]
-
 # Arguments of one chunk, by position.
 Part = Mapping[int, Any]
 

@@ -58,8 +58,6 @@ from .products import (
     times,
 )
 
-__all__ = ["Shards"]
-
 
 class Shards:
     """A function in parts, each with its rows of the weights.

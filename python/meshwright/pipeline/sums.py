@@ -24,8 +24,6 @@ from ..staging.terms import has_terms
 from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 from ..tracing.static_slices import static
 
-__all__ = ["with_sums"]
-
 
 def with_sums(
     closed: Any,

@@ -33,8 +33,6 @@ from ..tracing.program import count_meshes
 from .parts import count_layers, pieces_of, whole
 from .shards import Shards
 
-__all__ = ["vocabulary"]
-
 _WHAT = "pipeline.vocabulary"
 _HEAD, _EMBEDDING = VOCABULARY_PARTS
 

@@ -24,8 +24,6 @@ from .candidates import (
     find_target,
 )
 
-__all__ = ["Candidate", "Plan", "plan"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Plan:

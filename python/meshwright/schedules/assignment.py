@@ -9,8 +9,6 @@ from ..compiler import native
 from ..compiler.schedules import compiler_name
 from ..core.names import is_cpu_mesh
 
-__all__ = ["stage_assignment"]
-
 
 def stage_assignment(name: str, meshes: Iterable[str], stages: int) -> dict[int, str]:
     """Says on which mesh a schedule expects each stage.

@@ -23,8 +23,6 @@ from ..core.fragments import (
     SplitFragmentType,
 )
 
-__all__ = ["is_scheduling_unit", "relations", "transpose_count"]
-
 
 def transpose_count(info: FragmentInfo) -> int | None:
     """The transpose count that all origins share, or None."""

@@ -22,8 +22,6 @@ from ..tracing import static_leaves
 from ..tracing.nnx_state import is_stateful
 from .marks import check_tower_name, stage_boundary
 
-__all__ = ["marked"]
-
 T = TypeVar("T")
 
 _WHAT = "marked"

@@ -9,8 +9,6 @@ from typing import Any
 from ..jaxapi import frontend as compat
 from .flatten import Flat, Item
 
-__all__ = ["is_recomputed", "repeated"]
-
 
 def repeated(flat: Flat) -> dict[int, int]:
     """Which operations of the backward pass repeat one of the forward pass.

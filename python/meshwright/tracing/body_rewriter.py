@@ -6,8 +6,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-__all__ = ["BodyRewriter"]
-
 
 class BodyRewriter(ABC):
     """Rewrites the bodies of one program; equal calls share what is made of theirs."""

@@ -6,8 +6,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-__all__ = ["joint_name"]
-
 _MOST_NUMBERS, _MOST_CHARACTERS = 4, 200
 
 
