@@ -12,6 +12,7 @@ import sys
 import pytest
 from support.launching import (
     LIMIT,
+    PATIENCE,
     SCRIPTS,
     descendants,
     environment,
@@ -38,8 +39,9 @@ CASES = {
 
 
 def start(*arguments: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", "meshwright.launch", "-n", "2"]
     return subprocess.Popen(
-        [sys.executable, "-m", "meshwright.launch", "-n", "2", *arguments],
+        [*command, "--timeout", str(PATIENCE), *arguments],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

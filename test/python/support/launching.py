@@ -14,6 +14,7 @@ from support.tools import ROOT
 
 SCRIPTS = ROOT / "test" / "python" / "processes"
 LIMIT = 400  # Seconds: what takes longer hangs, also on a busy machine.
+PATIENCE = 120  # Seconds that a process of a run waits for another one there.
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -43,7 +44,9 @@ def launch(
     What begins with `meet()` (processes/meeting.py) begins in all of them together.
     """
     command = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
-    command += ["--devices-per-process", str(devices), *options]
+    # A later option counts.
+    command += ["--devices-per-process", str(devices)]
+    command += ["--timeout", str(PATIENCE), *options]
     with tempfile.TemporaryDirectory() as meeting:
         return subprocess.run(
             [*command, str(SCRIPTS / script), *args],
