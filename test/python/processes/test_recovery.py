@@ -364,6 +364,21 @@ def test_one_that_has_left_is_not_blamed_for_a_later_hang():
     )
 
 
+def test_one_that_waits_is_not_blamed_while_another_one_is_silent():
+    watchdog = watch(LIMIT, 2)
+    peers = [Peer(watchdog, number, ready=False) for number in range(2)]
+    settle(peers)
+    watchdog._peers[1].heard -= 0.6 * LIMIT
+    beat = {"place": [2, 1, 1], "where": "b", "seconds": LIMIT + 1}
+    peers[0].say(beat=beat)
+    peers[0].say(**{"who is gone": 5})
+    assert peers[0].hear() == {"answered": 5, "failed": []}
+    peers[1].say(beat={})
+    settle(peers, "more")
+    peers[0].say(beat=beat)
+    assert "process 0 (pid 1 on here, in b) has made no" in peers[0].hear()["fault"]
+
+
 def test_who_takes_the_place_of_one_that_ended_late_is_waited_for():
     """One that is lost may still end well: that of the next one is another end."""
     watchdog = watch(LIMIT, 2)

@@ -444,8 +444,14 @@ class Watchdog:
             first.tell({"others have left": True})
 
     def _report_hang(self) -> None:
-        """Blames the process that has got least far; the others wait for it."""
+        """Blames the process that has got least far; the others wait for it.
+
+        No process while one sends no beats: others may wait for that one, which is
+        reported once it has been silent for long enough.
+        """
         with self._lock:
+            if self._silent(time.monotonic() - self.timeout / 2):
+                return
             waiting = [
                 (tuple(peer.beat["place"]), process)
                 for process, peer in self._peers.items()
@@ -470,15 +476,19 @@ class Watchdog:
                 self._hear_later(now, pause)
             self._check_missing(now)
             with self._lock:
-                silent = [
-                    (process, peer)
-                    for process, peer in self._peers.items()
-                    if peer.open and not peer.done and now - peer.heard > self.timeout
-                    if process not in self.lost
-                ]
+                silent = self._silent(now - self.timeout)
             what = f"has been silent for {self.timeout:g} s; it is stopped"
             for process, peer in silent:
                 self._report_peer(process, peer, what)
+
+    def _silent(self, since: float) -> list[tuple[int, _Peer]]:
+        """Those that have sent nothing since then. Holds the lock."""
+        return [
+            (process, peer)
+            for process, peer in self._peers.items()
+            if peer.open and not peer.done and peer.heard < since
+            if process not in self.lost
+        ]
 
     def _hear_later(self, now: float, pause: float) -> None:
         """Ignores a time in which this process was stopped itself."""
