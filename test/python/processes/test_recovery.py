@@ -3,6 +3,7 @@
 import collections
 import concurrent.futures
 import contextlib
+import itertools
 import json
 import os
 import pickle
@@ -13,6 +14,7 @@ import time
 import jax
 import pytest
 from meshwright.elastic import ProcessFailure
+from meshwright.runtime.processes.awake import Clock
 from meshwright.runtime.processes.members import Members, close_connections
 from meshwright.runtime.processes.watchdog import Watchdog
 from meshwright.runtime.processes.world import World
@@ -377,6 +379,21 @@ def test_one_that_waits_is_not_blamed_while_another_one_is_silent():
     settle(peers, "more")
     peers[0].say(beat=beat)
     assert "process 0 (pid 1 on here, in b) has made no" in peers[0].hear()["fault"]
+
+
+@pytest.mark.parametrize("tick", [2, 3, 4])
+def test_no_time_in_which_the_watchdog_was_stopped_is_missed(tick, monkeypatch):
+    """Whenever it was between two looks at the clock."""
+    ticks, heard = itertools.count(1), queue.SimpleQueue()
+
+    class Stopped(Clock):
+        def tick(self, period):
+            return 7.0 if next(ticks) == tick else 0.0
+
+    monkeypatch.setattr("meshwright.runtime.processes.watchdog.Clock", Stopped)
+    monkeypatch.setattr(Watchdog, "_hear_later", lambda _, *found: heard.put(found))
+    watch(0.1, 1)
+    assert heard.get(timeout=LIMIT)[1] == 7.0
 
 
 def test_who_takes_the_place_of_one_that_ended_late_is_waited_for():

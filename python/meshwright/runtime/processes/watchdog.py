@@ -468,8 +468,8 @@ class Watchdog:
 
     def _check(self) -> None:
         period, clock = self.timeout / BEATS_PER_TIMEOUT, Clock()
+        clock.tick(period)
         while self._server.fileno() >= 0:
-            clock.tick(period)
             time.sleep(period)
             now = time.monotonic()
             if pause := clock.tick(period):
