@@ -103,7 +103,7 @@ def test_a_clock_leaves_out_what_was_slept(monkeypatch):
 
 def test_a_machine_that_sleeps_blames_no_process(tmp_path):
     """All processes of the run are stopped for longer than the timeout."""
-    timeout, marker, meeting = 6, tmp_path / "resumed", tmp_path / "meeting"
+    timeout, marker, meeting = 12, tmp_path / "resumed", tmp_path / "meeting"
     meeting.mkdir()
     command = [sys.executable, "-m", "meshwright.launch", "-n", "2"]
     command += ["--timeout", str(timeout), str(SCRIPTS / "suspended.py"), str(marker)]

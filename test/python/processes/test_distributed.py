@@ -35,7 +35,7 @@ from meshwright import launch as launcher
 STAGES = ("first", "second")  # Of examples/resume.py.
 # Seconds that a process waits for another one: where they have to pass, and beyond what
 # a test may take. Runs that do not begin together need more.
-TIMEOUT, NEVER, APART = 8, 2 * LIMIT, 15
+TIMEOUT, NEVER, APART = 12, 2 * LIMIT, 15
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ FAULTS = {
     "differ": (1, "about to run different programs: fragments, "),
     "late": (70, "did not call mw.distributed.initialize()"),
     "early": (4, "ended with exit code 4"),
-    "through": (70, "no progress for 8 s; process 0 has come to its end"),
+    "through": (70, f"no progress for {TIMEOUT} s; process 0 has come to its end"),
 }
 
 

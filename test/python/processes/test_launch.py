@@ -158,7 +158,7 @@ def test_the_exit_code_is_that_of_the_signal(tmp_path):
 
 def test_a_watchdog_that_was_stopped_blames_nobody():
     """As the one in a launcher is, by Ctrl-Z."""
-    module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "3"]
+    module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "6"]
     watchdog = subprocess.Popen(
         [sys.executable, *module],
         env=environment(),
@@ -187,7 +187,7 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
             for _ in range(2):  # Who wakes first is a matter of chance.
                 time.sleep(0.3)
                 os.kill(watchdog.pid, signal.SIGSTOP)
-                time.sleep(4.5)
+                time.sleep(9)
                 os.kill(watchdog.pid, signal.SIGCONT)
             time.sleep(0.5)
             ended.set()
@@ -197,7 +197,7 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
         watchdog.kill()
         watchdog.communicate()
     listener.join(LIMIT)
-    assert [json.loads(line) for line in told] == [{"timeout": 3.0, "generation": 0}]
+    assert [json.loads(line) for line in told] == [{"timeout": 6.0, "generation": 0}]
 
 
 @pytest.mark.parametrize(
