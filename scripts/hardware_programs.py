@@ -27,6 +27,7 @@ OPTIONS = {
     "flax_model": [],
     "encoder_decoder": [],
     "gpt": ["--devices=2"],
+    "two_towers": [],
 }
 FILES = [
     ROOT / "docs" / "first.mlir",
@@ -149,6 +150,7 @@ def _of_example(name: str) -> list[Program]:
     folder = EXAMPLES if name in OPTIONS else TWINS
     path, set_option = [str(folder), *sys.path], jax.config.update
     with (
+        jax.enable_x64(False),  # As users have it; only programs of files need more.
         mock.patch.object(stages, "load", note),
         mock.patch.object(sys, "path", path),
         mock.patch.object(jax.config, "update", update),

@@ -24,6 +24,8 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import traceback
+from collections.abc import Iterator
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -105,6 +107,18 @@ class Row:
         )
 
 
+def each_program(
+    tools: pathlib.Path, wanted: list[str], errors: list[str]
+) -> Iterator[Program]:
+    """Programs of these names; of one that fails here its error instead."""
+    for name in wanted:
+        try:
+            yield from programs(tools, [name])
+        except Exception as error:
+            traceback.print_exc()
+            errors.append(f"{name}: {type(error).__name__}: {error}")
+
+
 def load_here(found: Program):
     """The program on CPU devices, with what XLA needs there."""
     devices, meshes = jax.devices("cpu"), {}
@@ -171,7 +185,7 @@ def main() -> int:
     rows = [("program", "schedule", "target", "fragments", "compiled in")]
     rows[0] += ("sizes differ", "taken over", "sent")
     errors, temporaries = [], collections.defaultdict(dict)
-    for found in programs(options.bin, options.programs.split(",")):
+    for found in each_program(options.bin, options.programs.split(","), errors):
         here = load_here(found)
         for text in options.targets:
             where = f"{found.name} {found.schedule or '-'} {text}"
@@ -190,9 +204,10 @@ def main() -> int:
             for name, figures in program.fit().fragments.items():
                 if name in by_model:
                     # Equal fragments of several schedules count once.
-                    temporaries[text][figures.code_bytes, figures.argument_bytes] = (
-                        error_of(by_model[name], figures.temporary_bytes)
-                    )
+                    sizes = figures.argument_bytes, figures.output_bytes
+                    key = (*sizes, figures.temporary_bytes, figures.code_bytes)
+                    error = error_of(by_model[name], figures.temporary_bytes)
+                    temporaries[text][key] = error
             rows.append((found.name, found.schedule or "-", text, *row.cells))
             errors += [f"{where}: {error}" for error in row.errors]
             print("  ".join(rows[-1]), flush=True)
