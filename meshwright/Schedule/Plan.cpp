@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Plan.h"
+#include <algorithm>
 #include <tuple>
 
 using namespace meshwright;
@@ -43,6 +44,14 @@ size_t Plan::countActions() const {
   size_t count = 0;
   for (const ActionList &list : meshes)
     count += list.size();
+  return count;
+}
+
+int64_t Plan::countMicrobatches() const {
+  int64_t count = 0;
+  for (const ActionList &list : meshes)
+    for (const Action &action : list)
+      count = std::max(count, action.microbatch + 1);
   return count;
 }
 

@@ -89,6 +89,8 @@ struct Plan {
   StageGraph graph; ///< What feeds what; by default, each stage the next.
 
   size_t countActions() const;
+  /// Or units of sequences in chunks: one more than the largest number.
+  int64_t countMicrobatches() const;
   /// Whether each microbatch goes forward and back through each of the stages of a
   /// chain.
   /// What is for inference has no way back, and DualPipe takes half of the

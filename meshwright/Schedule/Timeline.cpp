@@ -68,6 +68,29 @@ int64_t ActionCosts::get(ActionKind kind) const {
   llvm_unreachable("unknown kind of action");
 }
 
+ActionCosts ActionCosts::scaled(int64_t factor) const {
+  ActionCosts costs{forward * factor, input * factor, weight * factor,
+                    backward * factor};
+  if (overlapped)
+    costs.overlapped = *overlapped * factor;
+  return costs;
+}
+
+void PipelineCosts::scaleMicrobatches(llvm::ArrayRef<int64_t> factors) {
+  llvm::SmallVector<int64_t> known;
+  for (int64_t factor : factors) {
+    auto found = llvm::find(known, factor);
+    bucketOf.push_back(found - known.begin());
+    if (found != known.end())
+      continue;
+    known.push_back(factor);
+    BucketCosts &bucket = buckets.emplace_back();
+    bucket.usual = usual.scaled(factor);
+    for (const ActionCosts &stage : stages)
+      bucket.stages.push_back(stage.scaled(factor));
+  }
+}
+
 Simulation::Simulation(const Plan &plan, const PipelineCosts &costs)
     : plan(plan), costs(costs), inputs(plan), numDone(plan.meshes.size()) {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
@@ -91,14 +114,26 @@ llvm::ArrayRef<Action> Simulation::getStep(size_t mesh) const {
   return llvm::ArrayRef(list).slice(next, list[next].joinsNext ? 2 : 1);
 }
 
+/// What a forward and a backward save by overlapping.
+static int64_t getHidden(const ActionCosts &costs) {
+  return costs.overlapped ? costs.forward + costs.backward - *costs.overlapped
+                          : 0;
+}
+
 int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
-  const ActionCosts &first = costs.get(step.front().stage);
-  if (step.size() == 2 && first.overlapped)
-    return *first.overlapped;
   int64_t cost = 0;
   for (const Action &action : step)
-    cost += costs.get(action.stage).get(action.kind);
-  return cost;
+    cost += costs.get(action.stage, action.microbatch).get(action.kind);
+  if (step.size() == 1)
+    return cost;
+  const ActionCosts &first =
+      costs.get(step.front().stage, step.front().microbatch);
+  const ActionCosts &other =
+      costs.get(step.front().stage, step.back().microbatch);
+  if (&first == &other)
+    return first.overlapped.value_or(cost);
+  // A long and a short one hide of each other what the short ones do.
+  return cost - std::min(getHidden(first), getHidden(other));
 }
 
 void Simulation::finishStep(size_t mesh, llvm::ArrayRef<Action> step) {

@@ -11,7 +11,9 @@
 #define MESHWRIGHT_SCHEDULE_TIMELINE_H
 
 #include "meshwright/Schedule/Plan.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include <algorithm>
 #include <optional>
 
 namespace meshwright {
@@ -26,6 +28,22 @@ struct ActionCosts {
   std::optional<int64_t> overlapped = std::nullopt;
 
   int64_t get(ActionKind kind) const;
+  /// What a microbatch takes that is so many times as long.
+  ActionCosts scaled(int64_t factor) const;
+  int64_t getLongest() const {
+    return std::max({forward, input, weight, backward});
+  }
+};
+
+/// Of microbatches that take the same times.
+struct BucketCosts {
+  /// Of a stage that `stages` does not have.
+  ActionCosts usual;
+  std::vector<ActionCosts> stages;
+
+  const ActionCosts &get(int64_t stage) const {
+    return stage < static_cast<int64_t>(stages.size()) ? stages[stage] : usual;
+  }
 };
 
 struct PipelineCosts {
@@ -34,10 +52,20 @@ struct PipelineCosts {
   std::vector<ActionCosts> stages;
   /// From a stage to the next one or back, if that is on another mesh.
   int64_t transfer = 0;
+  /// Where microbatches differ, the times of each bucket of them, in place of the
+  /// above, and the bucket of each microbatch. Empty if they are alike.
+  std::vector<BucketCosts> buckets = {};
+  std::vector<size_t> bucketOf = {};
 
   const ActionCosts &get(int64_t stage) const {
     return stage < static_cast<int64_t>(stages.size()) ? stages[stage] : usual;
   }
+  const ActionCosts &get(int64_t stage, int64_t microbatch) const {
+    return buckets.empty() ? get(stage)
+                           : buckets[bucketOf[microbatch]].get(stage);
+  }
+  /// Makes each microbatch so many times as long: a bucket for each factor.
+  void scaleMicrobatches(llvm::ArrayRef<int64_t> factors);
 };
 
 struct Interval {

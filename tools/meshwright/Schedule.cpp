@@ -64,6 +64,11 @@ static cl::opt<int64_t>
              cl::desc("For auto: how long the activations of a microbatch and "
                       "stage take to the memory of the mesh's host, or back; "
                       "what is there does not count for --memory"));
+static cl::list<int64_t>
+    scales("scales", cl::CommaSeparated, cl::sub(subCommand),
+           cl::value_desc("factors"),
+           cl::desc("How many times as long each microbatch takes, where they "
+                    "differ: 1,1,4 for two short ones and a long one"));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print order, times and figures as JSON"));
 static cl::opt<bool> asCsv("csv", cl::sub(subCommand),
@@ -117,6 +122,20 @@ static llvm::Expected<StageTimes> readTimes() {
   if (transferCost.getNumOccurrences() > 0)
     times.costs.transfer = transferCost;
   return times;
+}
+
+/// For a schedule by its name, of as many microbatches as there are factors.
+static llvm::Error scaleMicrobatches(StageTimes &times,
+                                     const NamedSchedule &named) {
+  if (scales.empty())
+    return llvm::Error::success();
+  if (named.sequenceChunks > 1)
+    return llvm::createStringError(
+        "--scales is for whole sequences; those that are cut into chunks are "
+        "of one length");
+  if (microbatches.getNumOccurrences() == 0)
+    microbatches = scales.size();
+  return times.scaleMicrobatches(scales, microbatches);
 }
 
 /// The pieces of each stage, whose times become those of the stages.
@@ -303,7 +322,12 @@ static llvm::Expected<SearchedPlan> makePlan() {
       return llvm::createStringError(
           "--layout is for a schedule by its name; the "
           "file says which stages there are");
-    return simulate(readPlanFile(path), *times);
+    llvm::Expected<Plan> plan = readPlanFile(path);
+    if (plan && !scales.empty())
+      if (llvm::Error error =
+              times->scaleMicrobatches(scales, plan->countMicrobatches()))
+        return error;
+    return simulate(std::move(plan), *times);
   }
   llvm::Expected<NamedSchedule> named = parseScheduleName(name);
   if (!named)
@@ -318,6 +342,8 @@ static llvm::Expected<SearchedPlan> makePlan() {
     if (!schedule->isSearched)
       if (llvm::Error error = refuseLimits(*schedule))
         return error;
+    if (llvm::Error error = scaleMicrobatches(*times, *named))
+      return error;
     return makeGraph(*named, *times);
   }
   std::vector<std::string> pieces;
@@ -327,6 +353,8 @@ static llvm::Expected<SearchedPlan> makePlan() {
       return read.takeError();
     pieces = std::move(*read);
   }
+  if (llvm::Error error = scaleMicrobatches(*times, *named))
+    return error;
   if (schedule->isSearched) {
     if (llvm::is_contained(pieces, ""))
       return llvm::createStringError(

@@ -74,7 +74,7 @@ void BeamSearch::extend(const PartialOrder &order) {
       continue;
     longer.node = nodes.size();
     nodes.push_back({builder.getAction(order, candidate),
-                     static_cast<int32_t>(problem.placement[candidate.stage]),
+                     static_cast<int32_t>(builder.getMesh(candidate)),
                      order.node});
     auto worse = llvm::find_if(mates, [&](uint32_t mate) {
       return next[mate].done == longer.done &&

@@ -173,12 +173,27 @@ static int64_t findOneMachineBound(std::vector<Job> jobs) {
   return bound;
 }
 
-int64_t meshwright::findLowerBound(const PipelineProblem &problem) {
-  Paths paths(problem);
-  paths.findHeads();
-  paths.findTails();
+/// Of some problems side by side on the same meshes.
+static int64_t findBound(llvm::ArrayRef<PipelineProblem> problems) {
+  std::vector<std::vector<Job>> jobs(problems.front().getNumMeshes());
+  for (const PipelineProblem &problem : problems) {
+    Paths paths(problem);
+    paths.findHeads();
+    paths.findTails();
+    for (auto [mesh, ofMesh] : llvm::enumerate(jobs))
+      llvm::append_range(ofMesh, paths.listJobs(mesh));
+  }
   int64_t bound = 0;
-  for (int64_t mesh = 0; mesh < problem.getNumMeshes(); ++mesh)
-    bound = std::max(bound, findOneMachineBound(paths.listJobs(mesh)));
+  for (std::vector<Job> &ofMesh : jobs)
+    bound = std::max(bound, findOneMachineBound(std::move(ofMesh)));
   return bound;
+}
+
+int64_t meshwright::findLowerBound(const PipelineProblem &problem) {
+  if (problem.costs.buckets.empty())
+    return findBound(problem);
+  std::vector<PipelineProblem> buckets;
+  for (size_t bucket = 0; bucket < problem.costs.buckets.size(); ++bucket)
+    buckets.push_back(problem.takeBucket(bucket));
+  return std::max(findBound(buckets), findBound(problem.takeShortest()));
 }

@@ -9,52 +9,64 @@
 using namespace meshwright;
 
 OrderBuilder::OrderBuilder(const PipelineProblem &problem)
-    : problem(problem), numStages(problem.getNumStages()),
-      afterForward(numStages), afterGradient(numStages),
-      stagesOfMesh(problem.getNumMeshes()), rank(numStages) {
+    : problem(problem), buckets(problem.listBuckets()),
+      numBuckets(buckets.size()), numStages(problem.getNumStages()),
+      numLanes(numStages * numBuckets), afterForward(numLanes),
+      afterGradient(numLanes), stagesOfMesh(problem.getNumMeshes()) {
   for (int64_t stage = 0; stage < numStages; ++stage) {
-    costs.push_back(problem.costs.get(stage).forward);
-    costs.push_back(problem.getGradientCost(stage));
-    costs.push_back(problem.getWeightCost(stage));
-    auto &mates = stagesOfMesh[problem.placement[stage]];
-    rank[stage] = mates.size();
-    mates.push_back(stage);
+    for (const std::vector<int64_t> &members : buckets) {
+      int64_t first = members.empty() ? 0 : members.front();
+      costs.push_back(problem.costs.get(stage, first).forward);
+      costs.push_back(problem.getGradientCost(stage, first));
+      costs.push_back(problem.getWeightCost(stage, first));
+      stageOf.push_back(stage);
+      meshOf.push_back(problem.placement[stage]);
+      counts.push_back(members.size());
+    }
+    stagesOfMesh[problem.placement[stage]].push_back(stage);
   }
   addLinks();
   StageLinks graph = problem.getLinks();
-  for (int64_t stage = 0; stage < numStages; ++stage) {
-    int64_t &after = afterGradient[stage] = getCost(stage, kWeight);
-    for (int64_t next : graph.before[stage])
+  for (int64_t lane = 0; lane < numLanes; ++lane) {
+    int64_t stage = stageOf[lane];
+    int64_t &after = afterGradient[lane] = getCost(lane, kWeight);
+    for (int64_t before : graph.before[stage]) {
+      int64_t next = lane + (before - stage) * numBuckets;
       after =
-          std::max(after, problem.getHop(stage, next) +
+          std::max(after, problem.getHop(stage, before) +
                               getCost(next, kGradient) + afterGradient[next]);
+    }
   }
-  for (int64_t stage = numStages - 1; stage >= 0; --stage) {
-    int64_t &after = afterForward[stage] =
-        getCost(stage, kGradient) + afterGradient[stage];
-    for (int64_t next : graph.after[stage])
-      after = std::max(after, problem.getHop(stage, next) +
+  for (int64_t lane = numLanes - 1; lane >= 0; --lane) {
+    int64_t stage = stageOf[lane];
+    int64_t &after = afterForward[lane] =
+        getCost(lane, kGradient) + afterGradient[lane];
+    for (int64_t reader : graph.after[stage]) {
+      int64_t next = lane + (reader - stage) * numBuckets;
+      after = std::max(after, problem.getHop(stage, reader) +
                                   getCost(next, kForward) + afterForward[next]);
+    }
   }
 }
 
 void OrderBuilder::addLinks() {
   StageLinks graph = problem.getLinks();
-  linksTo.resize(numStages * 2);
+  linksTo.resize(numLanes * 2);
   for (Step step : {kForward, kGradient})
-    for (int64_t stage = 0; stage < numStages; ++stage) {
-      Links &to = linksTo[stage * 2 + step];
+    for (int64_t lane = 0; lane < numLanes; ++lane) {
+      int64_t stage = stageOf[lane];
+      Links &to = linksTo[lane * 2 + step];
       to.begin = links.size();
       for (int64_t from :
            step == kForward ? graph.before[stage] : graph.after[stage])
-        links.push_back({from, stage, step});
+        links.push_back({lane + (from - stage) * numBuckets, lane, step});
       to.end = links.size();
     }
 }
 
 PartialOrder OrderBuilder::getEmpty() const {
   PartialOrder order;
-  order.done.resize(numStages * 3);
+  order.done.resize(numLanes * 3);
   order.free.resize(problem.getNumMeshes());
   updateBound(order);
   return order;
@@ -63,7 +75,11 @@ PartialOrder OrderBuilder::getEmpty() const {
 int64_t OrderBuilder::countLive(const PartialOrder &order,
                                 int64_t stage) const {
   Step last = problem.splits[stage] ? kWeight : kGradient;
-  return order.done[stage * 3] - order.done[stage * 3 + last];
+  int64_t live = 0;
+  for (int64_t lane = stage * numBuckets, end = lane + numBuckets; lane < end;
+       ++lane)
+    live += order.done[lane * 3] - order.done[lane * 3 + last];
+  return live;
 }
 
 /// A later stage of a mesh keeps a place that earlier ones cannot take, so
@@ -97,28 +113,28 @@ size_t OrderBuilder::findArrivals(const PartialOrder &order,
   return index;
 }
 
-bool OrderBuilder::hasInput(const PartialOrder &order, int64_t stage,
+bool OrderBuilder::hasInput(const PartialOrder &order, int64_t lane,
                             Step step) const {
-  const int32_t *done = &order.done[stage * 3];
-  if (done[step] == problem.microbatches)
+  const int32_t *done = &order.done[lane * 3];
+  if (done[step] == counts[lane])
     return false;
   switch (step) {
   case kForward:
-    return hasRoom(order, stage);
+    return hasRoom(order, stageOf[lane]);
   case kGradient:
     return done[kGradient] < done[kForward];
   case kWeight:
-    return problem.splits[stage] && done[kWeight] < done[kGradient];
+    return problem.splits[stageOf[lane]] && done[kWeight] < done[kGradient];
   }
   llvm_unreachable("unknown step");
 }
 
 std::optional<int64_t> OrderBuilder::findStart(const PartialOrder &order,
-                                               int64_t stage, Step step,
+                                               int64_t lane, Step step,
                                                size_t &arrival) const {
-  int64_t start = order.free[problem.placement[stage]];
-  bool isReady = hasInput(order, stage, step);
-  auto [begin, end] = getLinksTo(stage, step);
+  int64_t start = order.free[meshOf[lane]];
+  bool isReady = hasInput(order, lane, step);
+  auto [begin, end] = getLinksTo(lane, step);
   for (size_t link = begin; link < end; ++link) {
     int64_t count = countArrivals(order, link);
     if (count == 0)
@@ -137,74 +153,83 @@ void OrderBuilder::listCandidates(
   const Candidate *first = nullptr;
   size_t arrival = 0;
   for (Step step : {kForward, kGradient, kWeight})
-    for (int32_t stage = 0; stage < numStages; ++stage)
-      if (auto start = findStart(order, stage, step, arrival))
-        all.push_back({stage, step, *start, *start + getCost(stage, step)});
+    for (int32_t lane = 0; lane < numLanes; ++lane)
+      if (auto start = findStart(order, lane, step, arrival))
+        all.push_back({lane, step, *start, *start + getCost(lane, step)});
   for (const Candidate &candidate : all)
     if (!first || candidate.stop < first->stop)
       first = &candidate;
   if (!first)
     return;
-  int64_t mesh = problem.placement[first->stage];
+  int64_t mesh = meshOf[first->lane];
   for (const Candidate &candidate : all)
-    if (problem.placement[candidate.stage] == mesh &&
-        candidate.start < first->stop)
+    if (meshOf[candidate.lane] == mesh && candidate.start < first->stop)
       candidates.push_back(candidate);
 }
 
 void OrderBuilder::append(PartialOrder &order,
                           const Candidate &candidate) const {
-  auto [stage, step, start, stop] = candidate;
-  auto [begin, end] = getLinksTo(stage, step);
+  auto [lane, step, start, stop] = candidate;
+  auto [begin, end] = getLinksTo(lane, step);
   for (size_t link = end; link-- > begin;)
     order.arrivals.erase(order.arrivals.begin() + findArrivals(order, link));
-  ++order.done[stage * 3 + step];
+  ++order.done[lane * 3 + step];
   // An output is after those that its reader has not taken yet.
   for (auto [index, link] : llvm::enumerate(links)) {
-    if (link.from != stage || link.step != step)
+    if (link.from != lane || link.step != step)
       continue;
     size_t place = findArrivals(order, index) + countArrivals(order, index) - 1;
     order.arrivals.insert(order.arrivals.begin() + place,
-                          stop + problem.getHop(stage, link.to));
+                          stop +
+                              problem.getHop(stageOf[lane], stageOf[link.to]));
   }
-  order.free[problem.placement[stage]] = stop;
+  order.free[meshOf[lane]] = stop;
   updateBound(order);
 }
 
 Action OrderBuilder::getAction(const PartialOrder &order,
                                const Candidate &candidate) const {
-  ActionKind kind = candidate.step == kForward ? ActionKind::Forward
-                    : candidate.step == kWeight
-                        ? ActionKind::Weight
-                        : problem.getGradientKind(candidate.stage);
-  return {candidate.stage, kind,
-          order.done[candidate.stage * 3 + candidate.step]};
+  auto [lane, step, start, stop] = candidate;
+  ActionKind kind = step == kForward  ? ActionKind::Forward
+                    : step == kWeight ? ActionKind::Weight
+                                      : problem.getGradientKind(stageOf[lane]);
+  return {stageOf[lane], kind,
+          buckets[lane % numBuckets][order.done[lane * 3 + step]]};
+}
+
+int64_t OrderBuilder::findRest(const PartialOrder &order, int64_t stage,
+                               Step step, llvm::ArrayRef<int64_t> after) const {
+  int64_t work = 0, least = std::numeric_limits<int64_t>::max(), rest = 0;
+  for (int64_t lane = stage * numBuckets, end = lane + numBuckets; lane < end;
+       ++lane) {
+    int64_t left = counts[lane] - order.done[lane * 3 + step];
+    if (left == 0)
+      continue;
+    int64_t ofLane = left * getCost(lane, step);
+    work += ofLane;
+    least = std::min(least, after[lane]);
+    rest = std::max(rest, ofLane + after[lane]);
+  }
+  return rest == 0 ? 0 : std::max(rest, work + least);
 }
 
 void OrderBuilder::updateBound(PartialOrder &order) const {
   order.bound = order.load = 0;
   for (auto [mesh, stages] : llvm::enumerate(stagesOfMesh)) {
-    int64_t rest = order.free[mesh], atLeast = 0;
+    int64_t free = order.free[mesh], work = 0, atLeast = 0;
     for (int32_t stage : stages) {
-      const int32_t *done = &order.done[stage * 3];
-      int64_t left[] = {problem.microbatches - done[kForward],
-                        problem.microbatches - done[kGradient],
-                        problem.microbatches - done[kWeight]};
-      for (Step step : {kForward, kGradient, kWeight})
-        rest += left[step] * getCost(stage, step);
-      if (left[kForward] > 0)
-        atLeast =
-            std::max(atLeast, order.free[mesh] +
-                                  left[kForward] * getCost(stage, kForward) +
-                                  afterForward[stage]);
-      if (left[kGradient] > 0)
-        atLeast =
-            std::max(atLeast, order.free[mesh] +
-                                  left[kGradient] * getCost(stage, kGradient) +
-                                  afterGradient[stage]);
+      for (int64_t lane = stage * numBuckets, end = lane + numBuckets;
+           lane < end; ++lane)
+        for (Step step : {kForward, kGradient, kWeight})
+          work += (counts[lane] - order.done[lane * 3 + step]) *
+                  getCost(lane, step);
+      atLeast =
+          std::max({atLeast, findRest(order, stage, kForward, afterForward),
+                    findRest(order, stage, kGradient, afterGradient)});
     }
-    order.bound = std::max({order.bound, rest, atLeast});
-    order.load += std::max(rest, atLeast);
+    int64_t rest = free + std::max(work, atLeast);
+    order.bound = std::max(order.bound, rest);
+    order.load += rest;
   }
 }
 
@@ -216,7 +241,7 @@ bool OrderBuilder::isNowhereLater(const PartialOrder &a,
   // An output that waits for its mesh arrives early enough.
   size_t arrival = 0;
   for (auto [index, link] : llvm::enumerate(links)) {
-    int64_t free = b.free[problem.placement[link.to]];
+    int64_t free = b.free[meshOf[link.to]];
     for (int64_t i = countArrivals(a, index); i > 0; --i, ++arrival)
       if (a.arrivals[arrival] > std::max(b.arrivals[arrival], free))
         return false;

@@ -7,6 +7,14 @@
 // weights. Beside them are the times at which meshes are free and outputs
 // arrive that have no reader yet.
 //
+// Where microbatches differ, those of a bucket are alike. Each stage then has a lane
+// for each bucket, with three numbers of its own; the lanes of a stage share its mesh
+// and its memory, and feed the lanes of their bucket. So long and short ones may come
+// in any order, in each stage and each direction another one:
+//
+//     stage 0, lane 0 (short)  ──►  stage 1, lane 2 (short)
+//     stage 0, lane 1 (long)   ──►  stage 1, lane 3 (long)
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MESHWRIGHT_SCHEDULE_SEARCH_PARTIALORDER_H
@@ -21,16 +29,16 @@ namespace meshwright {
 /// Forward, gradient (of the input, or whole backward), gradient of weights.
 enum Step : uint8_t { kForward, kGradient, kWeight };
 
-/// The next action of one stage and kind.
+/// The next action of one lane and kind.
 struct Candidate {
-  int32_t stage;
+  int32_t lane;
   Step step;
   int64_t start;
   int64_t stop;
 };
 
 struct PartialOrder {
-  /// Three for each stage.
+  /// Three for each lane.
   std::vector<int32_t> done;
   /// When each mesh is free.
   std::vector<int64_t> free;
@@ -57,6 +65,9 @@ public:
                       llvm::SmallVectorImpl<Candidate> &candidates) const;
   void append(PartialOrder &order, const Candidate &candidate) const;
   Action getAction(const PartialOrder &order, const Candidate &candidate) const;
+  int64_t getMesh(const Candidate &candidate) const {
+    return meshOf[candidate.lane];
+  }
 
   /// Whether `a` is nowhere later than `b`, which has done the same.
   bool isNowhereLater(const PartialOrder &a, const PartialOrder &b) const;
@@ -65,10 +76,10 @@ private:
   bool hasRoom(const PartialOrder &order, int64_t stage) const;
   /// `arrival` is where the first output on the links to the action is; moves past
   /// all of them.
-  std::optional<int64_t> findStart(const PartialOrder &order, int64_t stage,
+  std::optional<int64_t> findStart(const PartialOrder &order, int64_t lane,
                                    Step step, size_t &arrival) const;
-  bool hasInput(const PartialOrder &order, int64_t stage, Step step) const;
-  /// What one stage makes for another: the output of a forward, or a gradient.
+  bool hasInput(const PartialOrder &order, int64_t lane, Step step) const;
+  /// What one lane makes for another: the output of a forward, or a gradient.
   struct Link {
     int64_t from, to;
     Step step;
@@ -80,30 +91,35 @@ private:
 
   void addLinks();
   /// The links to an action.
-  Links getLinksTo(int64_t stage, Step step) const {
-    return step == kWeight ? Links() : linksTo[stage * 2 + step];
+  Links getLinksTo(int64_t lane, Step step) const {
+    return step == kWeight ? Links() : linksTo[lane * 2 + step];
   }
   /// Where the outputs on a link are.
   size_t findArrivals(const PartialOrder &order, size_t link) const;
   int64_t countArrivals(const PartialOrder &order, size_t link) const;
-  int64_t getCost(int64_t stage, Step step) const {
-    return costs[stage * 3 + step];
+  int64_t getCost(int64_t lane, Step step) const {
+    return costs[lane * 3 + step];
   }
   int64_t countLive(const PartialOrder &order, int64_t stage) const;
+  /// The least that is left of a mesh when all of a step that its stage has to do is
+  /// done, each microbatch one after the other, and the last has gone to its end.
+  int64_t findRest(const PartialOrder &order, int64_t stage, Step step,
+                   llvm::ArrayRef<int64_t> after) const;
   void updateBound(PartialOrder &order) const;
 
   const PipelineProblem &problem;
-  int64_t numStages;
+  std::vector<std::vector<int64_t>> buckets; ///< The microbatches of each.
+  int64_t numBuckets, numStages, numLanes;
   std::vector<int64_t> costs;
-  /// Those of forwards, then those of gradients, by the stage that takes.
+  std::vector<int64_t> stageOf, meshOf; ///< By lane.
+  std::vector<int64_t> counts; ///< Microbatches that go through a lane.
+  /// Those of forwards, then those of gradients, by the lane that takes.
   std::vector<Link> links;
-  std::vector<Links> linksTo; ///< Two for each stage.
-  /// From the end of an action of a stage to the end of its microbatch, by
-  /// stage: after a forward, and after a gradient.
+  std::vector<Links> linksTo; ///< Two for each lane.
+  /// From the end of an action of a lane to the end of its microbatch, by
+  /// lane: after a forward, and after a gradient.
   std::vector<int64_t> afterForward, afterGradient;
   std::vector<llvm::SmallVector<int32_t, 2>> stagesOfMesh;
-  /// Where a stage is among those of its mesh.
-  std::vector<int32_t> rank;
 };
 
 } // namespace meshwright

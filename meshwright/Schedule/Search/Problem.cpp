@@ -4,6 +4,7 @@
 
 #include "meshwright/Schedule/Search/Problem.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 using namespace meshwright;
 
@@ -19,6 +20,48 @@ void PipelineProblem::place(const PlanShape &shape, Placement kind) {
   placement.clear();
   for (int64_t stage = 0; stage < shape.meshes * shape.chunks; ++stage)
     placement.push_back(placeStage(kind, shape.meshes, stage));
+}
+
+std::vector<std::vector<int64_t>> PipelineProblem::listBuckets() const {
+  std::vector<std::vector<int64_t>> members(
+      std::max<size_t>(1, costs.buckets.size()));
+  for (int64_t microbatch = 0; microbatch < microbatches; ++microbatch)
+    members[costs.buckets.empty() ? 0 : costs.bucketOf[microbatch]].push_back(
+        microbatch);
+  return members;
+}
+
+/// The same, with microbatches that are alike.
+static PipelineProblem makeAlike(const PipelineProblem &problem,
+                                 int64_t microbatches, BucketCosts costs) {
+  PipelineProblem alike = problem;
+  alike.microbatches = microbatches;
+  alike.costs.usual = costs.usual;
+  alike.costs.stages = std::move(costs.stages);
+  alike.costs.buckets.clear();
+  alike.costs.bucketOf.clear();
+  return alike;
+}
+
+PipelineProblem PipelineProblem::takeBucket(size_t bucket) const {
+  return makeAlike(*this, llvm::count(costs.bucketOf, bucket),
+                   costs.buckets[bucket]);
+}
+
+PipelineProblem PipelineProblem::takeShortest() const {
+  BucketCosts least;
+  for (int64_t stage = 0; stage < getNumStages(); ++stage) {
+    ActionCosts &cost =
+        least.stages.emplace_back(costs.buckets.front().get(stage));
+    for (const BucketCosts &bucket : costs.buckets) {
+      const ActionCosts &other = bucket.get(stage);
+      cost.forward = std::min(cost.forward, other.forward);
+      cost.input = std::min(cost.input, other.input);
+      cost.weight = std::min(cost.weight, other.weight);
+      cost.backward = std::min(cost.backward, other.backward);
+    }
+  }
+  return makeAlike(*this, microbatches, std::move(least));
 }
 
 llvm::Error PipelineProblem::place(const StageGraph &given) {

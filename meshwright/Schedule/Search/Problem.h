@@ -39,14 +39,20 @@ struct PipelineProblem {
   /// Gives each stage of a graph a mesh of its tower, as the tower's schedule does.
   llvm::Error place(const StageGraph &graph);
   /// What the stages before wait for: all of the backward, or its first half.
-  int64_t getGradientCost(int64_t stage) const {
-    const ActionCosts &cost = costs.get(stage);
+  int64_t getGradientCost(int64_t stage, int64_t microbatch = 0) const {
+    const ActionCosts &cost = costs.get(stage, microbatch);
     return splits[stage] ? cost.input : cost.backward;
   }
   /// The second half of the backward; none if it runs as a whole.
-  int64_t getWeightCost(int64_t stage) const {
-    return splits[stage] ? costs.get(stage).weight : 0;
+  int64_t getWeightCost(int64_t stage, int64_t microbatch = 0) const {
+    return splits[stage] ? costs.get(stage, microbatch).weight : 0;
   }
+  /// The microbatches of each bucket, in order; one bucket of all if they are alike.
+  std::vector<std::vector<int64_t>> listBuckets() const;
+  /// The microbatches of one bucket alone, and as many as there are, each with the
+  /// least times of all: both are done before the problem is.
+  PipelineProblem takeBucket(size_t bucket) const;
+  PipelineProblem takeShortest() const;
   /// From one stage to another.
   int64_t getHop(int64_t from, int64_t to) const {
     return placement[from] == placement[to] ? 0 : costs.transfer;

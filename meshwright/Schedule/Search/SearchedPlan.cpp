@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace meshwright;
 
@@ -27,6 +28,8 @@ static constexpr int64_t kLargestSearch = int64_t(1) << 29;
 static constexpr size_t kMostMixed = 3;
 /// Stages whose backward is tried both ways, in all combinations.
 static constexpr int64_t kMostFreeSplits = 3;
+/// Actions of all plans together in which two microbatches change places.
+static constexpr int64_t kMostExchanged = int64_t(1) << 23;
 
 double SearchedPlan::getDistance() const {
   return lowerBound == 0 ? 0
@@ -48,6 +51,11 @@ private:
   void tryTowers();
   void tryTowers(const std::vector<llvm::StringRef> &schedules);
   void tryPlan(llvm::Expected<Plan> plan, llvm::StringRef name);
+  /// Tries a plan with the short microbatches first, and with the long ones.
+  void trySorted(const Plan &plan);
+  /// Lets long and short microbatches of the best plan change places while that
+  /// makes it shorter.
+  void exchangeMicrobatches();
   /// Takes a plan if it is the shortest so far.
   void take(Plan plan, llvm::StringRef builtin);
   /// Whether the search tried everything, the backwards being as they are.
@@ -67,20 +75,27 @@ private:
   const PipelineProblem &problem;
   int64_t chunks;
   SearchedPlan best;
+  int64_t numExchanged = 0; ///< Actions of plans with microbatches exchanged.
 };
 } // namespace
 
 /// With the cheaper way of each backward, and gradients as early as either way
 /// has them: what no choice of splits can beat.
 static int64_t findBoundOfAllSplits(PipelineProblem problem) {
-  problem.costs.stages.resize(problem.getNumStages(), problem.costs.usual);
-  for (auto [stage, cost] : llvm::enumerate(problem.costs.stages)) {
-    if (!problem.splits[stage])
-      continue;
-    int64_t least = std::min(cost.backward, cost.input + cost.weight);
-    cost.input = std::min(cost.input, least);
-    cost.weight = least - cost.input;
-  }
+  auto takeCheaper = [&](std::vector<ActionCosts> &stages,
+                         const ActionCosts &usual) {
+    stages.resize(problem.getNumStages(), usual);
+    for (auto [stage, cost] : llvm::enumerate(stages)) {
+      if (!problem.splits[stage])
+        continue;
+      int64_t least = std::min(cost.backward, cost.input + cost.weight);
+      cost.input = std::min(cost.input, least);
+      cost.weight = least - cost.input;
+    }
+  };
+  takeCheaper(problem.costs.stages, problem.costs.usual);
+  for (BucketCosts &bucket : problem.costs.buckets)
+    takeCheaper(bucket.stages, bucket.usual);
   return findLowerBound(problem);
 }
 
@@ -181,13 +196,70 @@ void Search::tryPlan(llvm::Expected<Plan> plan, llvm::StringRef name) {
       !hasPlacement(*plan, problem.placement))
     return;
   joinHalves(*plan, problem.splits);
-  if (fitsMemory(problem, *plan))
-    take(std::move(*plan), name);
+  if (!fitsMemory(problem, *plan))
+    return;
+  if (!problem.costs.buckets.empty())
+    trySorted(*plan);
+  take(std::move(*plan), name);
+}
+
+/// The plan with other microbatches in the places of its own.
+static Plan withMicrobatches(Plan plan, llvm::ArrayRef<int64_t> others) {
+  for (ActionList &list : plan.meshes)
+    for (Action &action : list)
+      action.microbatch = others[action.microbatch];
+  return plan;
+}
+
+void Search::trySorted(const Plan &plan) {
+  std::vector<int64_t> order(problem.microbatches), work(problem.microbatches);
+  for (auto [microbatch, place] : llvm::enumerate(order)) {
+    place = microbatch;
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+      const ActionCosts &cost = problem.costs.get(stage, place);
+      work[place] += cost.forward + cost.backward;
+    }
+  }
+  llvm::stable_sort(order,
+                    [&](int64_t a, int64_t b) { return work[a] < work[b]; });
+  take(withMicrobatches(plan, order), "");
+  llvm::stable_sort(order,
+                    [&](int64_t a, int64_t b) { return work[a] > work[b]; });
+  take(withMicrobatches(plan, order), "");
+}
+
+void Search::exchangeMicrobatches() {
+  if (problem.costs.buckets.empty() || best.plan.meshes.empty())
+    return;
+  const std::vector<size_t> &buckets = problem.costs.bucketOf;
+  std::vector<int64_t> order(problem.microbatches);
+  std::iota(order.begin(), order.end(), 0);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t first = 0; first < order.size(); ++first)
+      for (size_t second = first + 1; second < order.size(); ++second) {
+        if (buckets[first] == buckets[second])
+          continue;
+        if (isDone() || numExchanged >= kMostExchanged)
+          return;
+        int64_t before = getLimit();
+        std::swap(order[first], order[second]);
+        take(withMicrobatches(best.plan, order), "");
+        std::swap(order[first], order[second]);
+        numExchanged += problem.countActions();
+        changed |= getLimit() < before;
+      }
+  }
 }
 
 bool Search::search(const PipelineProblem &variant, int64_t widest,
                     int64_t mostWork) {
-  int64_t perOrder = variant.countActions() * (variant.getNumStages() + 8);
+  int64_t numBuckets = std::max<int64_t>(1, variant.costs.buckets.size());
+  // As many lanes of stages, and choices of the next action.
+  int64_t perOrder = variant.countActions() * numBuckets *
+                     (variant.getNumStages() * numBuckets + 8);
+  if (numBuckets > 1 && perOrder > mostWork)
+    return false;
   widest = std::clamp<int64_t>(mostWork / perOrder, 1, widest);
   // A narrow search lowers the limit of a wide one.
   for (int64_t width = std::min<int64_t>(widest, 8);; width = widest) {
@@ -204,8 +276,15 @@ bool Search::search(const PipelineProblem &variant, int64_t widest,
 bool Search::searchSplits() {
   llvm::SmallVector<int64_t> unsure;
   for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
-    const ActionCosts &cost = problem.costs.get(stage);
-    if (problem.splits[stage] && cost.backward < cost.input + cost.weight)
+    auto isCheaper = [&](const ActionCosts &cost) {
+      return cost.backward < cost.input + cost.weight;
+    };
+    const std::vector<BucketCosts> &buckets = problem.costs.buckets;
+    if (problem.splits[stage] &&
+        (buckets.empty() ? isCheaper(problem.costs.get(stage))
+                         : llvm::any_of(buckets, [&](const BucketCosts &bucket) {
+                             return isCheaper(bucket.get(stage));
+                           })))
       unsure.push_back(stage);
   }
   if (static_cast<int64_t>(unsure.size()) <= kMostFreeSplits) {
@@ -252,9 +331,12 @@ SearchedPlan Search::run() {
       tryBuiltin(*schedule);
   else
     tryTowers();
+  exchangeMicrobatches();
   bool complete = !isDone() && searchSplits();
-  if (!complete)
+  if (!complete) {
     searchWithLessRoom();
+    exchangeMicrobatches();
+  }
   // With several stages on a mesh, the candidates of the search leave some
   // orders out.
   best.optimal = isDone() ||
@@ -275,6 +357,10 @@ std::vector<int64_t> meshwright::getUsualRooms(const StageGraph &graph) {
 }
 
 static llvm::Error checkProblem(const PipelineProblem &problem) {
+  if (problem.hostTime && !problem.costs.buckets.empty())
+    return llvm::createStringError(
+        "hosts take activations of microbatches that are alike, but these take "
+        "different times");
   if (problem.microbatches < 1)
     return llvm::createStringError(
         llvm::formatv("a searched schedule needs at least one "

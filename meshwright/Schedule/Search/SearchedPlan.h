@@ -45,7 +45,8 @@ std::vector<int64_t> getUsualRooms(const StageGraph &graph);
 
 /// The shortest plan found for a pipeline: never longer than that of a builtin
 /// schedule that fits, or of towers with a schedule each. `problem.splits` says whether
-/// the backward of a stage may be split; a stage is split where that helps. With hosts,
+/// the backward of a stage may be split; a stage is split where that helps. Where
+/// microbatches differ, their order is chosen as well. With hosts,
 /// it may hold more than the meshes as long as these take the rest, and no backward
 /// waits for them. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more

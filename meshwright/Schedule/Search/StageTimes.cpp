@@ -132,6 +132,29 @@ static bool readTimes(const json::Value &value, StageTimes &times,
   return true;
 }
 
+llvm::Error StageTimes::scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
+                                          int64_t microbatches) {
+  auto count = static_cast<int64_t>(factors.size());
+  if (count != microbatches)
+    return llvm::createStringError(
+        llvm::formatv("--scales has {0} factors for {1} microbatches; give one "
+                      "for each",
+                      count, microbatches)
+            .str());
+  int64_t longest = costs.usual.getLongest();
+  for (const ActionCosts &stage : costs.stages)
+    longest = std::max(longest, stage.getLongest());
+  for (int64_t factor : factors)
+    if (factor < 1 || factor > kLongest / longest)
+      return llvm::createStringError(
+          llvm::formatv("--scales: expected factors of 1 to {0}, which make "
+                        "actions take 2^32 at most, got {1}",
+                        kLongest / longest, factor)
+              .str());
+  costs.scaleMicrobatches(factors);
+  return llvm::Error::success();
+}
+
 llvm::Expected<StageTimes> meshwright::parseStageTimes(llvm::StringRef text) {
   llvm::Expected<json::Value> value = parsePlainJson(text);
   if (!value)

@@ -28,6 +28,12 @@ struct StageTimes {
   std::vector<bool> splits;
   /// The mesh of each stage; empty if the file leaves that open.
   std::vector<int64_t> placement;
+
+  /// Makes each microbatch so many times as long. Fails if there is not one factor for
+  /// each of `microbatches`, or a factor is not positive or makes an action longer than
+  /// one may be.
+  llvm::Error scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
+                                int64_t microbatches);
 };
 
 /// Errors say where in the text something is missing or wrong.
