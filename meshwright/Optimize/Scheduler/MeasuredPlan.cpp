@@ -4,11 +4,13 @@
 
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Cost/Flops.h"
+#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -28,12 +30,9 @@ static constexpr double kLongestTransfer = int64_t(1) << 32;
 
 namespace {
 /// The work of one microbatch in a stage.
-struct StageWork {
-  std::optional<int64_t> mesh;
-  FragmentOp fragment;
+struct BucketWork {
   std::optional<double> forward, backward, weight;
   double exchanging = 0; ///< In collectives, of all of these.
-  bool isSplit = false;
 
   /// Of the forward and all of the backward as an overlapped pair: kernels and
   /// collectives are two resources.
@@ -42,6 +41,13 @@ struct StageWork {
     double second = backward.value_or(0) + weight.value_or(0);
     return std::max({first + second - exchanging, exchanging, first, second});
   }
+};
+
+struct StageWork {
+  std::optional<int64_t> mesh;
+  FragmentOp fragment;
+  bool isSplit = false;
+  SmallVector<BucketWork, 1> buckets; ///< Microbatches of one are alike.
 };
 
 /// Those of the stages that have units, in order: some may be empty.
@@ -63,9 +69,10 @@ private:
 
 using Estimate = function_ref<FailureOr<UnitSeconds>(FragmentOp)>;
 
-/// Microbatches are alike, so the first one seen of a kind represents all.
+/// Of the microbatches of a bucket, the first one seen of a kind represents all.
 static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
                                  const StageNumbers &numbers,
+                                 ArrayRef<size_t> bucketOf,
                                  SmallVectorImpl<StageWork> &stages) {
   for (const MeshUnits &mesh :
        llvm::make_filter_range(meshes, std::mem_fn(&MeshUnits::isInPipeline)))
@@ -73,17 +80,18 @@ static LogicalResult collectWork(ArrayRef<MeshUnits> meshes, Estimate estimate,
       StageWork &stage =
           stages[numbers.getIndex(item.stage.value_or(mesh.mesh.index))];
       stage.isSplit |= item.kind == WorkKind::Weight;
+      BucketWork &bucket = stage.buckets[bucketOf[item.microbatch]];
       std::optional<double> &work =
-          item.kind == WorkKind::Forward    ? stage.forward
-          : item.kind == WorkKind::Backward ? stage.backward
-                                            : stage.weight;
+          item.kind == WorkKind::Forward    ? bucket.forward
+          : item.kind == WorkKind::Backward ? bucket.backward
+                                            : bucket.weight;
       if (work)
         continue;
       FailureOr<UnitSeconds> found = estimate(fragment);
       if (failed(found))
         return failure();
       work = found->all;
-      stage.exchanging += found->exchanging;
+      bucket.exchanging += found->exchanging;
     }
   return success();
 }
@@ -115,8 +123,9 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
                                    double transfer) {
   double most = 0;
   for (const StageWork &stage : stages)
-    for (auto &work : {stage.forward, stage.backward, stage.weight})
-      most = std::max(most, meshwright::saturate(work.value_or(0)));
+    for (const BucketWork &bucket : stage.buckets)
+      for (auto &work : {bucket.forward, bucket.backward, bucket.weight})
+        most = std::max(most, meshwright::saturate(work.value_or(0)));
   auto scale = [&](double work, double longest) -> int64_t {
     if (most == 0)
       return 0;
@@ -128,26 +137,79 @@ static PipelineProblem makeProblem(ArrayRef<StageWork> stages,
   };
   PipelineProblem problem;
   problem.costs.transfer = scale(transfer, kLongestTransfer);
+  problem.costs.buckets.resize(stages.front().buckets.size());
   for (const StageWork &stage : stages) {
-    ActionCosts costs;
-    costs.forward = toTime(stage.forward);
-    costs.input = toTime(stage.backward);
-    costs.weight = toTime(stage.weight);
-    costs.backward = stage.isSplit ? costs.input + costs.weight : costs.input;
-    if (stage.exchanging > 0)
-      costs.overlapped =
-          std::max<int64_t>(1, scale(stage.getPairTime(), 3 * kLongestAction));
-    problem.costs.stages.push_back(costs);
+    for (auto [bucket, work] :
+         llvm::zip_equal(problem.costs.buckets, stage.buckets)) {
+      ActionCosts &costs = bucket.stages.emplace_back();
+      costs.forward = toTime(work.forward);
+      costs.input = toTime(work.backward);
+      costs.weight = toTime(work.weight);
+      costs.backward = stage.isSplit ? costs.input + costs.weight : costs.input;
+      if (work.exchanging > 0)
+        costs.overlapped =
+            std::max<int64_t>(1, scale(work.getPairTime(), 3 * kLongestAction));
+    }
     problem.splits.push_back(stage.isSplit);
     problem.placement.push_back(*stage.mesh);
   }
+  problem.costs.stages = problem.costs.buckets.front().stages;
   return problem;
+}
+
+/// The types of what a unit sends to other units of its microbatch.
+static void collectSent(FragmentOp unit, int64_t microbatch,
+                        std::set<const void *> &types) {
+  for (OpResult result : unit->getResults())
+    for (Operation *user : result.getUsers()) {
+      auto transfer = dyn_cast<TransferOp>(user);
+      if (!transfer)
+        continue;
+      for (Operation *reader : transfer->getUsers()) {
+        auto fragment = dyn_cast<FragmentOp>(reader);
+        if (fragment && isSchedulingUnit(fragment) &&
+            getCallCounter(fragment) == microbatch)
+          types.insert(cast<MeshTensorType>(result.getType())
+                           .getRankedTensorType()
+                           .getAsOpaquePointer());
+      }
+    }
+}
+
+/// The bucket of each microbatch, numbered as they come: those are in one whose units
+/// send values of the same types to other meshes, such as activations of sequences of
+/// one length. What a first or last microbatch does besides makes no difference.
+static std::vector<size_t> findBuckets(ArrayRef<MeshUnits> meshes,
+                                       int64_t microbatches) {
+  std::vector<std::set<const void *>> sent(microbatches);
+  for (const MeshUnits &mesh : meshes)
+    for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
+      collectSent(fragment, item.microbatch, sent[item.microbatch]);
+  std::map<std::set<const void *>, size_t> known;
+  std::vector<size_t> buckets;
+  for (std::set<const void *> &types : sent)
+    buckets.push_back(
+        known.try_emplace(std::move(types), known.size()).first->second);
+  return buckets;
+}
+
+/// Which microbatches may come in another order because they differ. Where something
+/// else than sums goes from one to the next, they keep their order, and the first one
+/// represents all.
+static std::vector<size_t> findFreeBuckets(ArrayRef<MeshUnits> meshes,
+                                           int64_t microbatches,
+                                           const RunningSums &sums) {
+  std::vector<size_t> buckets = findBuckets(meshes, microbatches);
+  if (!sums.areMicrobatchesFree())
+    buckets.assign(microbatches, 0);
+  return buckets;
 }
 
 /// Fills in what stages take, by floating point work.
 static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
                                const TimeSource &source,
                                const StageNumbers &numbers,
+                               ArrayRef<size_t> bucketOf,
                                SmallVectorImpl<StageWork> &stages) {
   llvm::Expected<meshwright::CustomCosts> customs =
       meshwright::parseCostList(source.customCosts);
@@ -162,7 +224,7 @@ static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
         return UnitSeconds{work.flops + meshwright::kPerTranscendental *
                                             work.transcendentals};
       },
-      numbers, stages);
+      numbers, bucketOf, stages);
   warnOfUncounted(func, works.getUncounted());
   return result;
 }
@@ -170,6 +232,7 @@ static LogicalResult countWork(func::FuncOp func, ArrayRef<MeshUnits> meshes,
 /// The same by seconds; also what the longest transfer takes.
 static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
                                  const StageNumbers &numbers,
+                                 ArrayRef<size_t> bucketOf,
                                  SmallVectorImpl<StageWork> &stages,
                                  double &transfer) {
   FailureOr<std::unique_ptr<TimedProgram>> program =
@@ -179,7 +242,7 @@ static LogicalResult measureWork(func::FuncOp func, const TimeSource &source,
   if (failed(collectWork(
           (*program)->getUnits(),
           [&](FragmentOp fragment) { return (*program)->measure(fragment); },
-          numbers, stages)))
+          numbers, bucketOf, stages)))
     return failure();
   transfer = (*program)->findLongestTransfer();
   return (*program)->reportUnknown();
@@ -232,7 +295,8 @@ static LogicalResult readRoom(func::FuncOp func, const TimeSource &source,
 FailureOr<meshwright::Plan>
 mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
                              const meshwright::PlanShape &shape,
-                             const TimeSource &source) {
+                             const TimeSource &source,
+                             const RunningSums &sums) {
   std::set<int64_t> present;
   for (const MeshUnits &mesh : meshes)
     for (const WorkItem &item : mesh.items) {
@@ -251,22 +315,28 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
            << "has stages 0 to " << lastStage << ", but the towers of the "
            << "schedule have " << shape.graph.countStages()
            << "; give each stage of the program a tower";
-  SmallVector<StageWork> stages(numbers.size());
+  std::vector<size_t> bucketOf =
+      findFreeBuckets(meshes, shape.microbatches, sums);
+  StageWork empty;
+  empty.buckets.resize(1 + *llvm::max_element(bucketOf));
+  SmallVector<StageWork> stages(numbers.size(), empty);
   if (failed(collectPlaces(meshes, numbers, stages)))
     return failure();
   double transfer = 0;
-  if (failed(source.isInSeconds()
-                 ? measureWork(func, source, numbers, stages, transfer)
-                 : countWork(func, meshes, source, numbers, stages)))
+  if (failed(
+          source.isInSeconds()
+              ? measureWork(func, source, numbers, bucketOf, stages, transfer)
+              : countWork(func, meshes, source, numbers, bucketOf, stages)))
     return failure();
   PipelineProblem problem = makeProblem(stages, transfer);
   problem.microbatches = shape.microbatches;
+  problem.costs.bucketOf = std::move(bucketOf);
   if (!shape.graph.isChain())
     problem.graph = shape.graph;
   if (failed(readRoom(func, source, shape, numStages, problem.mostLive)))
     return failure();
   llvm::Expected<meshwright::SearchedPlan> made =
-      meshwright::searchPlan(problem);
+      meshwright::searchPlan(std::move(problem));
   if (!made)
     return func.emitError() << llvm::toString(made.takeError());
   for (meshwright::ActionList &list : made->plan.meshes)

@@ -117,7 +117,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
     constraints = getRelation(*schedule, meshes);
   } else {
     FailureOr<SmallVector<Constraints>> ofPlan =
-        getPlanConstraints(func, option, times, meshes, plan);
+        getPlanConstraints(func, option, times, graph, meshes, plan);
     if (failed(ofPlan))
       return failure();
     constraints = std::move(*ofPlan);
@@ -191,8 +191,8 @@ struct PipelineSchedulerPass
 private:
   LogicalResult schedule(func::FuncOp func) {
     const ScheduleOption &option = mustHappenBefore.getValue();
-    BlockGraph graph(func.front());
     if (onlyRestore) {
+      BlockGraph graph(func.front());
       restoreOrder(func, graph);
       numMoved += countMoved(graph);
       return success();
@@ -201,9 +201,10 @@ private:
                      customCosts.getValue().text, memory.getValue().text};
     meshwright::Plan plan; // Of a schedule that is no relation.
     FailureOr<OrderedMeshes> meshes =
-        getOrderedMeshes(func, graph, option, times, plan);
+        getOrderedMeshes(func, BlockGraph(func.front()), option, times, plan);
     if (failed(meshes))
       return failure();
+    BlockGraph graph(func.front()); // Sums may follow the plan now.
     if (reportMisfits) {
       warnOfMissingSplit(func, option, *meshes);
       if (!othersUseDevice || !profile.getValue().text.empty())

@@ -310,7 +310,7 @@ static Constraints makeConstraints(std::shared_ptr<PlanIndex> index,
 
 FailureOr<SmallVector<Constraints>>
 mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
-                               const TimeSource &times,
+                               const TimeSource &times, const BlockGraph &graph,
                                MutableArrayRef<MeshUnits> meshes, Plan &plan) {
   std::string name = option.getName();
   if (failed(completeStages(name, meshes)))
@@ -320,12 +320,14 @@ mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
   if (shape.microbatches == 0)
     return SmallVector<Constraints>(meshes.size());
 
+  std::optional<RunningSums> sums;
   if (option.plan) {
     plan = *option.plan;
   } else if (failed(checkCounters(*option.schedule, shape, meshes))) {
     return failure();
   } else if (option.schedule->isSearched) {
-    FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape, times);
+    sums.emplace(meshes, graph);
+    FailureOr<Plan> made = makeMeasuredPlan(func, meshes, shape, times, *sums);
     if (failed(made))
       return failure();
     plan = std::move(*made);
@@ -341,6 +343,9 @@ mlir::mpmd::getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
   if (failed(checkPlaces(*index, name, meshes)) ||
       failed(checkSplit(func, *index, name, meshes)))
     return failure();
+  if (sums && sums->areMicrobatchesFree())
+    sums->reorder(
+        [&](const WorkItem &item) { return *index->findPlace(item); });
   return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
     return makeConstraints(index, mesh.mesh.index);
   });

@@ -18,11 +18,13 @@ namespace mlir::mpmd {
 /// than in the plan, or if bubbles cannot be filled because no backward work is
 /// split; a warning for each stage where only that is whole. A unit that was
 /// not split takes the place of the gradient of its input. Leaves the plan in
-/// `plan`, and the stage that a unit has there in the units.
+/// `plan`, and the stage that a unit has there in the units. Where a plan that is made
+/// to measure has microbatches in another order, sums follow it, so that `graph` is no
+/// more that of the block.
 FailureOr<SmallVector<meshwright::Constraints>>
 getPlanConstraints(func::FuncOp func, const ScheduleOption &option,
-                   const TimeSource &times, MutableArrayRef<MeshUnits> meshes,
-                   meshwright::Plan &plan);
+                   const TimeSource &times, const BlockGraph &graph,
+                   MutableArrayRef<MeshUnits> meshes, meshwright::Plan &plan);
 
 /// The same silently: none if the program is not the pipeline that the
 /// plan is of, or if the plan is made to measure. The plan of a relation keeps the relation.

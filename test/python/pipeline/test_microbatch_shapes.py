@@ -1,5 +1,7 @@
 """Microbatches of a few shapes: one set of programs for each."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -71,6 +73,51 @@ def test_shapes_train_as_drawn(tools, name, sizes):
     plan = draw_plan(tools, schedule, len(LENGTHS), orders)
     assert orders == plan
     assert lives == [count_planned_live(row) for row in plan]
+
+
+def count_makespan(tools, *arguments):
+    scales = "--scales=" + ",".join(map(str, LENGTHS))
+    text = tools.check("meshwright", "schedule", *arguments, scales)
+    return int(re.search(r"makespan (\d+),", text)[1])
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (1, 2, 1, 2)])
+def test_auto_orders_short_and_long_ones(tools, tmp_path, sizes):
+    topology, schedule = make_meshes(sizes), mw.get_pipeline_schedule("auto")
+    config = mw.make_config(topology, pipeline_schedule=schedule)
+    weights, *batch = make_inputs()
+    lowered = mw.jit(step, config).lower(weights, *batch)
+    recording = train_beside(lowered.compile(), plain_step, weights, batch)
+    orders, _ = find_issued(lowered.partitioning_result.program, topology, recording)
+    first = [microbatch for _, kind, microbatch in orders[0] if kind == "F"]
+    assert sorted(first) == list(range(len(LENGTHS)))
+    assert LENGTHS[first[0]] == min(LENGTHS) < LENGTHS[0]
+    # The order that was issued, drawn: what a fixed one takes is longer.
+    rows = [",".join(f"{s}{kind}{m}" for s, kind, m in row) + "\n" for row in orders]
+    issued = tmp_path / "issued.csv"
+    issued.write_text("".join(rows))
+    shortest = count_makespan(tools, f"file:{issued}")
+    for name in ("1F1B", "ZeroBubbleH1", "GPipe"):
+        assert shortest < count_makespan(tools, name), name
+
+
+def test_auto_is_shorter_than_a_fixed_order():
+    def simulate(schedule, options):
+        config = mw.make_config(
+            make_meshes([1] * STAGES),
+            partitioning_options=options,
+            pipeline_schedule=mw.get_pipeline_schedule(schedule),
+        )
+        lengths = [512 * length for length in LENGTHS]
+        types = [
+            [jax.ShapeDtypeStruct((ROWS, n, 512), jnp.float32) for n in lengths]
+            for _ in range(2)
+        ]
+        weights = [jax.ShapeDtypeStruct((512, 512), jnp.float32)] * STAGES
+        return mw.jit(step, config).lower(weights, *types).simulate("h100").makespan_s
+
+    found = simulate("AUTO", {"mpmd_schedule_device": "h100"})
+    assert found < 0.8 * simulate("1F1B", {})
 
 
 def test_each_shape_has_its_programs_once():
