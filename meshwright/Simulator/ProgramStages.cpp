@@ -40,6 +40,8 @@ private:
   bool isGradient(uint32_t value) const;
   void addGradients();
   void addArguments();
+  bool readsStage(uint32_t item, int32_t stage) const;
+  llvm::Error checkChain() const;
   llvm::Error checkTimes() const;
   void takeMeans();
   size_t findStageOfMesh(uint32_t mesh) const;
@@ -196,6 +198,46 @@ void StageFinder::addArguments() {
   }
 }
 
+/// Whether an item reads what a stage gives, maybe by way of transfers and of items that
+/// are of no stage.
+bool StageFinder::readsStage(uint32_t item, int32_t stage) const {
+  llvm::SmallVector<uint32_t> items{item};
+  std::set<uint32_t> seen;
+  while (!items.empty())
+    for (uint32_t value : workload.getOperands(items.pop_back_val())) {
+      uint32_t producer = workload.values[value].producer;
+      if (producer == kNoItem || !seen.insert(producer).second)
+        continue;
+      const Workload::Activity &activity = workload.getActivity(producer);
+      if (activity.stage < 0 || activity.isTransfer())
+        items.push_back(producer);
+      else if (activity.stage == stage)
+        return true;
+    }
+  return false;
+}
+
+/// Schedules are compared for stages of which each feeds the next.
+llvm::Error StageFinder::checkChain() const {
+  std::vector<bool> isFed(sums.size());
+  isFed.front() = true;
+  for (uint32_t item = 0; item < workload.items.size(); ++item) {
+    const Workload::Activity &activity = workload.getActivity(item);
+    if (activity.stage > 0 && activity.kind == ItemKind::Forward &&
+        !isFed[activity.stage])
+      isFed[activity.stage] = readsStage(item, activity.stage - 1);
+  }
+  for (auto [stage, found] : llvm::enumerate(sums))
+    if (found.microbatches.empty() || !isFed[stage])
+      return llvm::createStringError(
+          "the stages are no chain: stage " + llvm::Twine(stage) +
+          (found.microbatches.empty() ? " has no forward work"
+                                      : " reads nothing of the stage before") +
+          "; partition the program with each schedule, and simulate what comes "
+          "of it");
+  return llvm::Error::success();
+}
+
 /// The mean of what goes beyond what can be counted would be too small.
 llvm::Error StageFinder::checkTimes() const {
   for (auto [stage, found] : llvm::enumerate(sums)) {
@@ -270,6 +312,8 @@ llvm::Expected<ProgramStages> StageFinder::find() {
       addTransfer(item);
     else
       addRun(item);
+  if (llvm::Error error = checkChain())
+    return error;
   for (uint32_t value = 0; value < workload.values.size(); ++value)
     if (workload.values[value].producer != kNoItem)
       addActivation(value);

@@ -540,3 +540,13 @@ def test_what_names_no_tower_of_a_path_is_refused():
     layer = nnx.Sequential(nnx.Linear(2, 2, rngs=nnx.Rngs(0)))
     with pytest.raises(TypeError, match="marked: 'layers/0': a tower is named by"):
         mw.marked(layer, {"layers/0": 1})
+
+
+def test_schedules_are_not_compared_for_towers_side_by_side(tools, tmp_path):
+    program = tmp_path / "towers.mlir"
+    program.write_text(lower(contrasted).as_text())
+    simulate = "meshwright", "simulate", str(program), "--device=h100"
+    assert "step" in tools.check(*simulate)
+    done = tools.run(*simulate, "--microbatches=8", "--compare=1F1B,auto")
+    assert done.returncode == 1
+    assert "the stages are no chain: stage 2 reads nothing of the stage" in done.stderr
