@@ -328,9 +328,27 @@ of microbatches, whatever their lengths; where positions count, sum, and divide 
 number. Results of several shapes cannot be stacked, and sequences that are cut into
 chunks are of one length.
 
-Microbatches run in the order of the list, as the schedule has them. A schedule is made
-for microbatches that are alike, also `auto`, which takes the times of the first one:
-where lengths differ much, put long ones beside each other.
+Under a fixed schedule, microbatches run in the order of the list. `auto` chooses it by
+their times: here the short ones fill the pipeline, so that its end waits less for the
+first long one, and their backwards run beside the forwards of these. On the command
+line `--scales` says how many times as long each one takes; towers, layouts, files and
+`meshwright simulate` know it as well:
+
+```sh
+meshwright schedule 1F1B --scales 3,1,1,3,1,3
+meshwright schedule auto --scales 3,1,1,3,1,3
+```
+
+```
+{scaled}```
+
+The order may differ between stages, and between forwards and backwards. It is never
+later than 1F1B in the order of the list, or another fixed schedule that fits. Memory is
+counted in microbatches, whatever their lengths. In a program, those of a shape take
+what the fragments of the first one do, in floating point work or
+[on a device](#a-searched-schedule), and each gradient is added to the sum as its turn
+comes. Where something else goes from one microbatch to the next, such as a state, they
+keep the order of the list, as those of one shape do.
 
 ## An optimizer that does not wait
 
@@ -789,6 +807,10 @@ def write_page(tool: Tool) -> str:
         tool.run("1F1B", f"--layout={text}").stderr
         for text in ("Et|x|L", "E(tt|", "t|E|L")
     )
+    scaled = "\n".join(
+        tool.run(name, f"--meshes={MESHES}", "--scales=3,1,1,3,1,3").stdout
+        for name in ("1F1B", "auto")
+    )
     csv = tool.run("1F1B", "--csv", "--meshes=2", "--microbatches=4").stdout
     names = {s.name for s in builtin if not s.is_relation} - {"none"}
     lists = ", ".join(sorted(names))
@@ -806,6 +828,7 @@ def write_page(tool: Tool) -> str:
             anchors=schedule_figures.write_anchors(tool),
             ahead_table=schedule_figures.write_ahead_table(tool),
             slim=slim,
+            scaled=scaled,
             sequence_table=schedule_figures.write_sequence_table(tool),
         )
     )

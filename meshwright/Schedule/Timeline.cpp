@@ -114,10 +114,17 @@ llvm::ArrayRef<Action> Simulation::getStep(size_t mesh) const {
   return llvm::ArrayRef(list).slice(next, list[next].joinsNext ? 2 : 1);
 }
 
-/// What a forward and a backward save by overlapping.
-static int64_t getHidden(const ActionCosts &costs) {
-  return costs.overlapped ? costs.forward + costs.backward - *costs.overlapped
-                          : 0;
+int64_t PipelineCosts::getPairTime(const ActionCosts &first,
+                                   const ActionCosts &second, int64_t apart) {
+  if (&first == &second)
+    return first.overlapped.value_or(apart);
+  auto getHidden = [](const ActionCosts &costs) -> int64_t {
+    return costs.overlapped ? costs.forward + costs.backward - *costs.overlapped
+                            : 0;
+  };
+  // The longer of the two is at least half of both.
+  return std::max(apart - std::min(getHidden(first), getHidden(second)),
+                  (apart + 1) / 2);
 }
 
 int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
@@ -126,14 +133,10 @@ int64_t Simulation::getCost(llvm::ArrayRef<Action> step) const {
     cost += costs.get(action.stage, action.microbatch).get(action.kind);
   if (step.size() == 1)
     return cost;
-  const ActionCosts &first =
-      costs.get(step.front().stage, step.front().microbatch);
-  const ActionCosts &other =
-      costs.get(step.front().stage, step.back().microbatch);
-  if (&first == &other)
-    return first.overlapped.value_or(cost);
-  // A long and a short one hide of each other what the short ones do.
-  return cost - std::min(getHidden(first), getHidden(other));
+  int64_t stage = step.front().stage;
+  return PipelineCosts::getPairTime(costs.get(stage, step.front().microbatch),
+                                    costs.get(stage, step.back().microbatch),
+                                    cost);
 }
 
 void Simulation::finishStep(size_t mesh, llvm::ArrayRef<Action> step) {

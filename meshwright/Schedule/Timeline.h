@@ -15,6 +15,7 @@
 #include "llvm/Support/Error.h"
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace meshwright {
 
@@ -32,6 +33,11 @@ struct ActionCosts {
   ActionCosts scaled(int64_t factor) const;
   int64_t getLongest() const {
     return std::max({forward, input, weight, backward});
+  }
+  bool operator==(const ActionCosts &other) const {
+    return std::tie(forward, input, weight, backward, overlapped) ==
+           std::tie(other.forward, other.input, other.weight, other.backward,
+                    other.overlapped);
   }
 };
 
@@ -64,6 +70,10 @@ struct PipelineCosts {
     return buckets.empty() ? get(stage)
                            : buckets[bucketOf[microbatch]].get(stage);
   }
+  /// What a forward and a backward of a stage take as one step, that take `apart` one
+  /// after the other: a long and a short one hide of each other what short ones do.
+  static int64_t getPairTime(const ActionCosts &first,
+                             const ActionCosts &second, int64_t apart);
   /// Makes each microbatch so many times as long: a bucket for each factor.
   void scaleMicrobatches(llvm::ArrayRef<int64_t> factors);
 };

@@ -81,33 +81,51 @@ static int64_t toUnits(Ticks time, Ticks unit) {
   return time / unit + (time % unit >= unit - unit / 2);
 }
 
-/// The times of a search: transfers all take as long as the longest.
-static PipelineCosts makeCosts(const PipelineModel &model, int64_t numStages) {
-  // Fine enough for any difference that matters.
-  constexpr Ticks kMostUnits = 1 << 20;
-  PipelineCosts costs;
-  Ticks longest = 0, unit = 0, transfer = 0;
+/// What the stages take, and the longest transfer, in ticks.
+static BucketCosts findTimes(const PipelineModel &model, int64_t numStages,
+                             int64_t microbatch, Ticks &transfer) {
+  BucketCosts costs;
   for (int64_t index = 0; index < numStages; ++index) {
-    const StageModel &stage = model.get(index);
+    const StageModel &stage = model.get(index, microbatch);
     costs.stages.push_back(stage.times);
-    for (Ticks time : {stage.times.forward, stage.times.input,
-                       stage.times.weight, stage.times.backward}) {
-      longest = std::max(longest, time);
-      unit = std::gcd(unit, time);
-    }
     for (const StageTransfer &way : {stage.toNext, stage.toPrevious}) {
       Ticks whole = way.duration;
       addCount(whole, way.latency);
       transfer = std::max(transfer, whole);
     }
   }
-  unit = std::max({unit, longest / kMostUnits, Ticks(1)});
-  for (ActionCosts &stage : costs.stages) {
-    for (Ticks *time :
-         {&stage.forward, &stage.input, &stage.weight, &stage.backward})
-      *time = std::max<Ticks>(1, toUnits(*time, unit));
-    stage.overlapped.reset();
+  return costs;
+}
+
+/// The times of a search: transfers all take as long as the longest.
+static PipelineCosts makeCosts(const PipelineModel &model, int64_t numStages) {
+  // Fine enough for any difference that matters.
+  constexpr Ticks kMostUnits = 1 << 20;
+  std::vector<BucketCosts> buckets(std::max<size_t>(1, model.buckets.size()));
+  Ticks longest = 0, unit = 0, transfer = 0;
+  for (auto [number, bucket] : llvm::enumerate(buckets)) {
+    auto first = llvm::find(model.bucketOf, number) - model.bucketOf.begin();
+    bucket = findTimes(model, numStages, first, transfer);
+    for (const ActionCosts &times : bucket.stages)
+      for (Ticks time :
+           {times.forward, times.input, times.weight, times.backward}) {
+        longest = std::max(longest, time);
+        unit = std::gcd(unit, time);
+      }
   }
+  unit = std::max({unit, longest / kMostUnits, Ticks(1)});
+  for (BucketCosts &bucket : buckets)
+    for (ActionCosts &stage : bucket.stages) {
+      for (Ticks *time :
+           {&stage.forward, &stage.input, &stage.weight, &stage.backward})
+        *time = std::max<Ticks>(1, toUnits(*time, unit));
+      stage.overlapped.reset();
+    }
+  PipelineCosts costs;
+  costs.stages = buckets.front().stages;
+  if (!model.buckets.empty())
+    costs.buckets = std::move(buckets);
+  costs.bucketOf = model.bucketOf;
   // As many of them as there are actions still add up.
   costs.transfer = std::min(toUnits(transfer, unit), int64_t(1) << 40);
   return costs;

@@ -14,15 +14,23 @@ using namespace meshwright;
 PipelineModel PipelineModel::make(const PipelineCosts &costs) {
   PipelineModel model;
   model.linksContend = false;
-  auto add = [&](const ActionCosts &times) {
-    StageModel &stage = model.stages.emplace_back();
-    stage.times = times;
-    stage.bytesUntilWeight = 1;
-    stage.toNext.latency = stage.toPrevious.latency = costs.transfer;
+  auto makeStages = [&](const auto &given) {
+    std::vector<StageModel> stages;
+    auto add = [&](const ActionCosts &times) {
+      StageModel &stage = stages.emplace_back();
+      stage.times = times;
+      stage.bytesUntilWeight = 1;
+      stage.toNext.latency = stage.toPrevious.latency = costs.transfer;
+    };
+    for (const ActionCosts &times : given.stages)
+      add(times);
+    add(given.usual);
+    return stages;
   };
-  for (const ActionCosts &times : costs.stages)
-    add(times);
-  add(costs.usual);
+  model.stages = makeStages(costs);
+  for (const BucketCosts &bucket : costs.buckets)
+    model.buckets.push_back(makeStages(bucket));
+  model.bucketOf = costs.bucketOf;
   return model;
 }
 
@@ -42,7 +50,9 @@ private:
   static Key getKey(const Action &action) {
     return getKey(action.stage, action.microbatch, action.kind);
   }
-  const StageModel &getStage(int64_t stage) const { return model.get(stage); }
+  const StageModel &getStage(const Action &action) const {
+    return model.get(action.stage, action.microbatch);
+  }
   void addMeshes();
   void addSteps();
   void addOptimizers();
@@ -75,7 +85,11 @@ private:
   llvm::DenseMap<Key, uint32_t> sent;
   llvm::DenseMap<Key, int64_t> readersElsewhere;
   llvm::DenseMap<Key, uint32_t> runs;
-  llvm::DenseMap<std::pair<Key, uint32_t>, uint32_t> activities;
+  /// By the stages of their microbatches.
+  llvm::DenseMap<std::pair<std::pair<Key, uint32_t>,
+                           std::pair<const StageModel *, const StageModel *>>,
+                 uint32_t>
+      activities;
   llvm::DenseMap<std::pair<std::pair<uint32_t, uint32_t>, int64_t>, uint32_t>
       transfers;
   /// Pairs of producer and reader, in no order.
@@ -118,8 +132,10 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
     kind += 1 + static_cast<int>(step[1].kind);
     other = step[1].stage;
   }
-  auto [entry, isNew] = activities.try_emplace(
-      {Key{{first.stage, other}, kind}, mesh}, workload.activities.size());
+  auto [entry, isNew] =
+      activities.try_emplace({{Key{{first.stage, other}, kind}, mesh},
+                              {&getStage(first), &getStage(step.back())}},
+                             workload.activities.size());
   if (!isNew)
     return entry->second;
   Workload::Activity &activity = workload.activities.emplace_back();
@@ -128,7 +144,7 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
   activity.mesh = activity.source = mesh;
   activity.stage = static_cast<int32_t>(first.stage);
   for (const Action &action : step) {
-    const StageModel &stage = getStage(action.stage);
+    const StageModel &stage = getStage(action);
     activity.name += (activity.name.empty() ? "" : "+") +
                      std::to_string(action.stage) + getLetter(action.kind);
     addCount(activity.duration, stage.times.get(action.kind));
@@ -143,9 +159,11 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
                       : isHalf    ? stage.backwardFlops / 2
                                   : stage.backwardFlops;
   }
-  const ActionCosts &times = getStage(first.stage).times;
-  if (step.size() == 2 && times.overlapped)
-    activity.duration = *times.overlapped;
+  if (step.size() == 2)
+    activity.duration = PipelineCosts::getPairTime(
+        getStage(first).times,
+        model.get(first.stage, step.back().microbatch).times,
+        activity.duration);
   return entry->second;
 }
 
@@ -173,7 +191,7 @@ void Builder::addOptimizers() {
         stages.push_back(action.stage);
     llvm::sort(stages);
     for (int64_t stage : stages) {
-      const StageModel &found = getStage(stage);
+      const StageModel &found = model.get(stage);
       if (found.parameterBytes > 0)
         workload.addValue(mesh, kNoItem, found.parameterBytes, true);
       auto first = llvm::find_if(list, [&](const Action &action) {
@@ -265,7 +283,7 @@ void Builder::countReaders() {
 void Builder::readOwn(const Action &input, const Action &action) {
   uint32_t from = runs.lookup(getKey(input));
   uint32_t run = runs.lookup(getKey(action));
-  const StageModel &stage = getStage(action.stage);
+  const StageModel &stage = getStage(action);
   if (action.kind == ActionKind::Weight) {
     read(run, makeValue(from, 0));
     uint32_t forward =
@@ -283,7 +301,7 @@ void Builder::readOwn(const Action &input, const Action &action) {
 /// What a stage gets of another one. Of what goes to all parts of a vocabulary, or
 /// from each to each, the model has all transfers together.
 void Builder::readOther(const Action &input, const Action &action) {
-  const StageModel &stage = getStage(input.stage);
+  const StageModel &stage = getStage(input);
   StageTransfer cost = isForward(input.kind) ? stage.toNext : stage.toPrevious;
   bool isOfParts = !isInChain(input.kind) || !isInChain(action.kind);
   if (int64_t readers = readersElsewhere.lookup(getKey(input));

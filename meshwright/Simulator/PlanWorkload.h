@@ -52,13 +52,26 @@ struct PipelineModel {
   double peakFlops = 0;
   bool linksContend = true;
 
-  const StageModel &get(int64_t stage) const {
-    return stages[std::min<size_t>(stage, stages.size() - 1)];
+  /// Where microbatches differ, the stages of each bucket of them, and the bucket of
+  /// each; empty if they are alike.
+  std::vector<std::vector<StageModel>> buckets = {};
+  std::vector<size_t> bucketOf = {};
+
+  const StageModel &get(int64_t stage) const { return get(stages, stage); }
+  const StageModel &get(int64_t stage, int64_t microbatch) const {
+    return buckets.empty() ? get(stage)
+                           : get(buckets[bucketOf[microbatch]], stage);
   }
 
   /// Stages as a plan's timeline has them: a live microbatch is a byte, and
   /// links never contend.
   static PipelineModel make(const PipelineCosts &costs);
+
+private:
+  static const StageModel &get(const std::vector<StageModel> &stages,
+                               int64_t stage) {
+    return stages[std::min<size_t>(stage, stages.size() - 1)];
+  }
 };
 
 /// Each mesh runs its list, and then the optimizer of its stages.

@@ -10,6 +10,7 @@
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Schedule/Timeline.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -230,7 +231,8 @@ static llvm::Expected<SearchedPlan> makePlaced(const StageTimes &times) {
   return searchPlan(problem);
 }
 
-static llvm::Expected<SearchedPlan> makeMeasured(const StageTimes &times) {
+static llvm::Expected<SearchedPlan> makeMeasured(const StageTimes &times,
+                                                 ArrayRef<std::string> pieces) {
   if (!times.placement.empty())
     return makePlaced(times);
   int64_t numMeshes = countMeshes(times);
@@ -245,7 +247,9 @@ static llvm::Expected<SearchedPlan> makeMeasured(const StageTimes &times) {
     return limits.takeError();
   std::vector<bool> splits = times.splits;
   splits.resize(shape.meshes * shape.chunks, true);
-  return searchPlan(shape, times.costs, splits, *limits, findHostTime());
+  SmallVector<bool> empty = llvm::map_to_vector(
+      pieces, [](const std::string &stage) { return stage.empty(); });
+  return searchPlan(shape, times.costs, splits, *limits, findHostTime(), empty);
 }
 
 static llvm::Expected<SearchedPlan> simulate(llvm::Expected<Plan> plan,
@@ -355,13 +359,8 @@ static llvm::Expected<SearchedPlan> makePlan() {
   }
   if (llvm::Error error = scaleMicrobatches(*times, *named))
     return error;
-  if (schedule->isSearched) {
-    if (llvm::is_contained(pieces, ""))
-      return llvm::createStringError(
-          "auto searches an order of stages with work; "
-          "take the empty stages out of the layout");
-    return makeMeasured(*times);
-  }
+  if (schedule->isSearched)
+    return makeMeasured(*times, pieces);
   if (llvm::Error error = refuseLimits(*schedule))
     return error;
   int64_t numMeshes = countMeshes(*times);

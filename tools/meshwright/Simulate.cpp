@@ -7,6 +7,7 @@
 #include "Support/ModuleFile.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Simulator/Comparison.h"
 #include "meshwright/Simulator/Times.h"
@@ -70,6 +71,11 @@ static cl::opt<std::string>
     timesPath("times", cl::sub(subCommand), cl::value_desc("stages.json"),
               cl::desc("Without a program: the times of each stage in "
                        "milliseconds, as for meshwright schedule"));
+static cl::list<int64_t>
+    scales("scales", cl::CommaSeparated, cl::sub(subCommand),
+           cl::value_desc("factors"),
+           cl::desc("Without a program: how many times as long each microbatch "
+                    "takes, where they differ"));
 enum class Overlap { Pairs, None };
 static cl::opt<Overlap> overlap(
     "overlap", cl::init(Overlap::Pairs), cl::sub(subCommand),
@@ -149,10 +155,11 @@ static LogicalResult runProgram(int64_t limit) {
   if (device.empty())
     return reportError("expected --device, what the meshes are made of, such "
                        "as --device=h100 or --device=file.json");
-  if (!schedule.empty() || meshes > 0 || !timesPath.empty())
-    return reportError("--schedule, --meshes and --times are for pipelines "
-                       "without a program; --compare tries other schedules "
-                       "with the stages of this one");
+  if (!schedule.empty() || meshes > 0 || !timesPath.empty() || !scales.empty())
+    return reportError(
+        "--schedule, --meshes, --times and --scales are for "
+        "pipelines without a program; --compare tries other schedules "
+        "with the stages of this one");
   if (schedules.empty() && !microbatches.empty())
     return reportError("--microbatches is for --compare; the program has the "
                        "number that it has");
@@ -187,11 +194,34 @@ static PipelineCosts scale(PipelineCosts costs) {
          {&stage.forward, &stage.input, &stage.weight, &stage.backward})
       *time *= kUnit;
   };
-  scaleStage(costs.usual);
-  for (ActionCosts &stage : costs.stages)
-    scaleStage(stage);
+  auto scaleStages = [&](auto &given) {
+    scaleStage(given.usual);
+    for (ActionCosts &stage : given.stages)
+      scaleStage(stage);
+  };
+  scaleStages(costs);
+  for (BucketCosts &bucket : costs.buckets)
+    scaleStages(bucket);
   costs.transfer *= kUnit;
   return costs;
+}
+
+/// Of schedule auto, for these times.
+static llvm::Expected<Plan> makePlan(const Schedule &schedule,
+                                     const PlanShape &shape,
+                                     const StageTimes &times) {
+  if (!schedule.isSearched || (times.costs.stages.empty() && scales.empty()))
+    return schedule.makePlan(shape);
+  if (llvm::Error error = schedule.checkShape(shape))
+    return error;
+  std::vector<bool> splits = times.splits;
+  splits.resize(shape.countStages(), true);
+  llvm::Expected<SearchedPlan> made =
+      searchPlan(shape, times.costs, splits,
+                 std::vector<int64_t>(shape.meshes, getUsualRoom(shape)));
+  if (!made)
+    return made.takeError();
+  return std::move(made->plan);
 }
 
 static LogicalResult runPlan(int64_t limit) {
@@ -207,16 +237,30 @@ static LogicalResult runPlan(int64_t limit) {
       return reportError(llvm::toString(read.takeError()));
     times = std::move(*read);
   }
+  StringRef name = schedule;
+  std::optional<Plan> plan; // Of a file.
+  if (name.consume_front("file:")) {
+    llvm::Expected<Plan> read = readPlanFile(name);
+    if (!read)
+      return reportError(llvm::toString(read.takeError()));
+    plan = std::move(*read);
+  }
+  if (!scales.empty()) {
+    auto count = static_cast<int64_t>(scales.size());
+    if (plan)
+      count = plan->countMicrobatches();
+    else if (microbatches.empty())
+      microbatches.push_back(count);
+    for (int64_t other : microbatches)
+      count = count == static_cast<int64_t>(scales.size()) ? other : count;
+    if (llvm::Error error = times.scaleMicrobatches(scales, count))
+      return reportError(llvm::toString(std::move(error)));
+  }
   PipelineModel model = PipelineModel::make(scale(times.costs));
+  if (plan)
+    return printSimulation(makeWorkload(*plan, model), limit);
   int64_t numStages = times.costs.stages.size();
   int64_t numMeshes = meshes > 0 ? int64_t(meshes) : numStages;
-  StringRef name = schedule;
-  if (name.consume_front("file:")) {
-    llvm::Expected<Plan> plan = readPlanFile(name);
-    if (!plan)
-      return reportError(llvm::toString(plan.takeError()));
-    return printSimulation(makeWorkload(*plan, model), limit);
-  }
   if (numMeshes < 1)
     return reportError("expected --meshes, the number of meshes, or --times "
                        "with the times of each stage");
@@ -232,11 +276,11 @@ static LogicalResult runPlan(int64_t limit) {
     chunks = found->usualChunks;
   if (microbatches.size() != 1)
     return reportError("expected --microbatches, one number");
-  llvm::Expected<Plan> plan =
-      found->makePlan({numMeshes, microbatches.front(), chunks});
-  if (!plan)
-    return reportError(llvm::toString(plan.takeError()));
-  return printSimulation(makeWorkload(*plan, model), limit);
+  PlanShape shape{numMeshes, microbatches.front(), chunks};
+  llvm::Expected<Plan> made = makePlan(*found, shape, times);
+  if (!made)
+    return reportError(llvm::toString(made.takeError()));
+  return printSimulation(makeWorkload(*made, model), limit);
 }
 
 static LogicalResult run() {

@@ -105,6 +105,75 @@ private:
   int64_t best = std::numeric_limits<int64_t>::max();
 };
 
+/// The same where microbatches differ and may come in any order, in each stage another
+/// one.
+class AnyOrder {
+public:
+  explicit AnyOrder(const PipelineProblem &problem)
+      : problem(problem), free(problem.getNumMeshes()),
+        ends(problem.getNumStages(),
+             std::vector<std::vector<int64_t>>(problem.microbatches)) {}
+
+  int64_t run() {
+    visit();
+    return best;
+  }
+
+private:
+  size_t countSteps(int64_t stage) const {
+    return problem.splits[stage] ? 3 : 2;
+  }
+  int64_t countLive(int64_t stage) const {
+    return llvm::count_if(ends[stage], [&](const std::vector<int64_t> &done) {
+      return !done.empty() && done.size() < countSteps(stage);
+    });
+  }
+  int64_t getCost(int64_t stage, int64_t microbatch, size_t step) const {
+    return step == 0   ? problem.costs.get(stage, microbatch).forward
+           : step == 1 ? problem.getGradientCost(stage, microbatch)
+                       : problem.getWeightCost(stage, microbatch);
+  }
+  void tryNext(int64_t stage, int64_t microbatch) {
+    std::vector<int64_t> &done = ends[stage][microbatch];
+    size_t step = done.size();
+    int64_t from = step == 0 ? stage - 1 : stage + 1;
+    int64_t ready = step == 0 ? 0 : done.back();
+    if (step < 2 && from >= 0 && from < problem.getNumStages()) {
+      if (ends[from][microbatch].size() <= step)
+        return;
+      ready = std::max(ready,
+                       ends[from][microbatch][step] + problem.costs.transfer);
+    }
+    if (step == 0 && countLive(stage) >= problem.mostLive[stage])
+      return;
+    int64_t before = free[stage];
+    free[stage] = std::max(before, ready) + getCost(stage, microbatch, step);
+    done.push_back(free[stage]);
+    if (free[stage] < best)
+      visit();
+    done.pop_back();
+    free[stage] = before;
+  }
+  void visit() {
+    bool isEnd = true;
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
+      for (int64_t microbatch = 0; microbatch < problem.microbatches;
+           ++microbatch)
+        if (ends[stage][microbatch].size() < countSteps(stage)) {
+          isEnd = false;
+          tryNext(stage, microbatch);
+        }
+    if (isEnd)
+      best = *llvm::max_element(free);
+  }
+
+  const PipelineProblem &problem;
+  std::vector<int64_t> free;
+  /// Of what has been done, by stage and microbatch.
+  std::vector<std::vector<std::vector<int64_t>>> ends;
+  int64_t best = std::numeric_limits<int64_t>::max();
+};
+
 /// No builtin schedule with a place for each stage that fits is shorter.
 void expectBeatsBuiltins(const PipelineProblem &problem,
                          const SearchedPlan &made, int64_t chunks) {
@@ -163,6 +232,97 @@ TEST(SearchTest, ProvesSmallPipelines) {
     EXPECT_TRUE(made.optimal) << trial;
     expectRuns(problem, made);
   }
+}
+
+TEST(SearchTest, OrdersLongAndShortMicrobatches) {
+  // Long ones first leave the later meshes idle while the pipeline fills.
+  for (std::vector<int64_t> scales :
+       {std::vector<int64_t>{4, 4, 1, 1}, {1, 4, 1, 4}, {1, 1, 4, 4}}) {
+    PipelineProblem problem = makeProblem(4, 4, 4);
+    problem.costs.scaleMicrobatches(scales);
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
+    EXPECT_EQ(made.timeline.makespan, 46);
+    EXPECT_TRUE(made.optimal);
+    expectRuns(problem, made);
+  }
+}
+
+TEST(SearchTest, IsTheShortestOfAllOrdersOfDifferentMicrobatches) {
+  std::mt19937 random(6);
+  for (unsigned trial = 0; trial < 24; ++trial) {
+    bool isSplit = trial % 2 == 0;
+    PipelineProblem problem = makeRandomProblem(random, 2, 2);
+    problem.microbatches = isSplit ? 2 : 3;
+    problem.splits.assign(2, isSplit);
+    for (ActionCosts &costs : problem.costs.stages)
+      costs.backward = costs.input + costs.weight;
+    std::vector<int64_t> scales(problem.microbatches);
+    for (int64_t &scale : scales)
+      scale = 1 + random() % 4;
+    problem.costs.scaleMicrobatches(scales);
+    int64_t shortest = AnyOrder(problem).run();
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
+    EXPECT_EQ(made.timeline.makespan, shortest) << trial;
+    EXPECT_TRUE(made.optimal) << trial;
+    EXPECT_LE(findLowerBound(problem), shortest) << trial;
+    expectRuns(problem, made);
+  }
+}
+
+TEST(SearchTest, DifferentMicrobatchesAreNeverLaterThanInFixedOrders) {
+  std::mt19937 random(7);
+  double distance = 0;
+  constexpr unsigned kTrials = 24;
+  for (unsigned trial = 0; trial < kTrials; ++trial) {
+    PipelineProblem problem = makeRandomProblem(random, 6, 16);
+    std::vector<int64_t> scales(problem.microbatches);
+    // Of a few lengths, or each of its own.
+    int64_t numScales = trial % 3 == 0 ? 16 : 3;
+    for (int64_t &scale : scales)
+      scale = 1 + random() % numScales;
+    problem.costs.scaleMicrobatches(scales);
+    SearchedPlan made = llvm::cantFail(searchPlan(problem));
+    distance += made.getDistance() / kTrials;
+    expectRuns(problem, made);
+    expectBeatsBuiltins(problem, made, 1);
+  }
+  EXPECT_LT(distance, 0.15);
+}
+
+TEST(SearchTest, EquallyLongMicrobatchesAreAlike) {
+  PipelineProblem problem = makeProblem(4, 8, 4);
+  problem.costs.stages = {
+      {2, 2, 1, 3}, {3, 3, 3, 6}, {3, 4, 3, 7}, {5, 5, 4, 9}};
+  SearchedPlan plain = llvm::cantFail(searchPlan(problem));
+  problem.costs.scaleMicrobatches(std::vector<int64_t>(8, 1));
+  SearchedPlan scaled = llvm::cantFail(searchPlan(problem));
+  EXPECT_EQ(toCsv(scaled.plan), toCsv(plain.plan));
+  EXPECT_EQ(scaled.builtin, plain.builtin);
+  EXPECT_EQ(scaled.lowerBound, plain.lowerBound);
+}
+
+TEST(SearchTest, HostsTakeMicrobatchesThatAreAlike) {
+  PipelineProblem problem = makeProblem(2, 2, 2);
+  problem.costs.scaleMicrobatches({1, 2});
+  problem.hostTime = 1;
+  llvm::Expected<SearchedPlan> made = searchPlan(problem);
+  ASSERT_FALSE(static_cast<bool>(made));
+  EXPECT_EQ(llvm::toString(made.takeError()),
+            "hosts take activations of microbatches that are alike, but these "
+            "take different times");
+}
+
+TEST(SearchTest, EmptyStagesHaveNumbersAndNoActions) {
+  PlanShape shape{2, 4, 2};
+  SearchedPlan made =
+      llvm::cantFail(searchPlan(shape, {}, std::vector<bool>(4, true), {4, 4},
+                                std::nullopt, {false, false, true, false}));
+  for (const ActionList &list : made.plan.meshes)
+    for (const Action &action : list)
+      EXPECT_NE(action.stage, 2);
+  EXPECT_EQ(made.plan.countActions(), 3u * 3 * 4);
+  EXPECT_EQ(llvm::cantFail(simulatePlan(made.plan)).makespan,
+            made.timeline.makespan);
 }
 
 TEST(SearchTest, StaysCloseToTheLowerBound) {

@@ -101,6 +101,15 @@ TEST(PlanWorkloadTest, TimesAreThoseOfTheTimeline) {
         times.backward = 1 + random() % 18;
         costs.stages.push_back(times);
       }
+      if (trial % 2 == 1) {
+        for (ActionCosts &times : costs.stages)
+          times.overlapped =
+              std::max(times.forward, times.backward) + random() % 2;
+        std::vector<int64_t> scales(shape.microbatches);
+        for (int64_t &scale : scales)
+          scale = 1 + random() % 3;
+        costs.scaleMicrobatches(scales);
+      }
       Timeline expected = llvm::cantFail(simulatePlan(*plan, costs));
       Simulation found = run(*plan, PipelineModel::make(costs));
       EXPECT_EQ(found.makespan, expected.makespan);

@@ -22,6 +22,28 @@ void PipelineProblem::place(const PlanShape &shape, Placement kind) {
     placement.push_back(placeStage(kind, shape.meshes, stage));
 }
 
+void PipelineProblem::joinEqualBuckets() {
+  std::vector<BucketCosts> different;
+  std::vector<size_t> numbers;
+  for (BucketCosts &bucket : costs.buckets) {
+    auto same = llvm::find_if(different, [&](const BucketCosts &other) {
+      return other.stages == bucket.stages && other.usual == bucket.usual;
+    });
+    numbers.push_back(same - different.begin());
+    if (same == different.end())
+      different.push_back(std::move(bucket));
+  }
+  for (size_t &bucket : costs.bucketOf)
+    bucket = numbers[bucket];
+  costs.buckets = std::move(different);
+  if (costs.buckets.size() != 1)
+    return;
+  costs.usual = costs.buckets.front().usual;
+  costs.stages = std::move(costs.buckets.front().stages);
+  costs.buckets.clear();
+  costs.bucketOf.clear();
+}
+
 std::vector<std::vector<int64_t>> PipelineProblem::listBuckets() const {
   std::vector<std::vector<int64_t>> members(
       std::max<size_t>(1, costs.buckets.size()));

@@ -47,6 +47,8 @@ struct PipelineProblem {
   int64_t getWeightCost(int64_t stage, int64_t microbatch = 0) const {
     return splits[stage] ? costs.get(stage, microbatch).weight : 0;
   }
+  /// Makes one bucket of those with the same times; of none but one, that of all.
+  void joinEqualBuckets();
   /// The microbatches of each bucket, in order; one bucket of all if they are alike.
   std::vector<std::vector<int64_t>> listBuckets() const;
   /// The microbatches of one bucket alone, and as many as there are, each with the

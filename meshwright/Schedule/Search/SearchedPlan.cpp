@@ -281,10 +281,11 @@ bool Search::searchSplits() {
     };
     const std::vector<BucketCosts> &buckets = problem.costs.buckets;
     if (problem.splits[stage] &&
-        (buckets.empty() ? isCheaper(problem.costs.get(stage))
-                         : llvm::any_of(buckets, [&](const BucketCosts &bucket) {
-                             return isCheaper(bucket.get(stage));
-                           })))
+        (buckets.empty()
+             ? isCheaper(problem.costs.get(stage))
+             : llvm::any_of(buckets, [&](const BucketCosts &bucket) {
+                 return isCheaper(bucket.get(stage));
+               })))
       unsure.push_back(stage);
   }
   if (static_cast<int64_t>(unsure.size()) <= kMostFreeSplits) {
@@ -432,29 +433,59 @@ static SearchedPlan searchWithHosts(const PipelineProblem &problem) {
   return std::move(*best);
 }
 
-llvm::Expected<SearchedPlan>
-meshwright::searchPlan(const PipelineProblem &problem) {
+llvm::Expected<SearchedPlan> meshwright::searchPlan(PipelineProblem problem) {
+  problem.joinEqualBuckets();
   if (llvm::Error error = checkProblem(problem))
     return error;
   return problem.hostTime ? searchWithHosts(problem) : Search(problem).run();
 }
 
-llvm::Expected<SearchedPlan>
-meshwright::searchPlan(const PlanShape &shape, const PipelineCosts &costs,
-                       const std::vector<bool> &splits,
-                       const std::vector<int64_t> &mostLive,
-                       std::optional<int64_t> hostTime) {
+/// The stages of the problem without some, and in the plan the numbers of all.
+static llvm::Expected<SearchedPlan> searchWithout(const PipelineProblem &all,
+                                                  llvm::ArrayRef<bool> empty) {
+  PipelineProblem problem = all;
+  problem.placement.clear();
+  problem.splits.clear();
+  std::vector<int64_t> numbers;
+  for (int64_t stage = 0; stage < all.getNumStages(); ++stage) {
+    if (!empty.empty() && empty[stage])
+      continue;
+    numbers.push_back(stage);
+    problem.placement.push_back(all.placement[stage]);
+    problem.splits.push_back(all.splits[stage]);
+  }
+  auto keep = [&](std::vector<ActionCosts> &stages, auto &&costs) {
+    stages.clear();
+    for (int64_t stage : numbers)
+      stages.push_back(costs.get(stage));
+  };
+  keep(problem.costs.stages, all.costs);
+  for (auto [kept, costs] :
+       llvm::zip_equal(problem.costs.buckets, all.costs.buckets))
+    keep(kept.stages, costs);
+  llvm::Expected<SearchedPlan> made = searchPlan(std::move(problem));
+  if (made)
+    for (ActionList &list : made->plan.meshes)
+      for (Action &action : list)
+        action.stage = numbers[action.stage];
+  return made;
+}
+
+llvm::Expected<SearchedPlan> meshwright::searchPlan(
+    const PlanShape &shape, const PipelineCosts &costs,
+    const std::vector<bool> &splits, const std::vector<int64_t> &mostLive,
+    std::optional<int64_t> hostTime, llvm::ArrayRef<bool> empty) {
   PipelineProblem problem;
   problem.place(shape, Placement::Looped);
   problem.costs = costs;
   problem.splits = splits;
   problem.mostLive = mostLive;
   problem.hostTime = hostTime;
-  llvm::Expected<SearchedPlan> looped = searchPlan(problem);
+  llvm::Expected<SearchedPlan> looped = searchWithout(problem, empty);
   if (!looped || shape.chunks != 2 || shape.meshes == 1)
     return looped;
   problem.place(shape, Placement::Folded);
-  llvm::Expected<SearchedPlan> folded = searchPlan(problem);
+  llvm::Expected<SearchedPlan> folded = searchWithout(problem, empty);
   if (!folded)
     return folded;
   // The bound holds for the placement that it was found for.

@@ -51,16 +51,18 @@ std::vector<int64_t> getUsualRooms(const StageGraph &graph);
 /// waits for them. Fails if a mesh has memory
 /// for less than one microbatch in each of its stages, or there are more
 /// actions than a plan may have, or than can be searched in some seconds.
-llvm::Expected<SearchedPlan> searchPlan(const PipelineProblem &problem);
+llvm::Expected<SearchedPlan> searchPlan(PipelineProblem problem);
 
 /// The same for `shape.chunks` stages on each mesh, the best placement: looped,
 /// or folded where there are two. `costs` are those of the stages,
-/// `mostLive` the memory limit of each mesh.
+/// `mostLive` the memory limit of each mesh. Stages that are `empty` take a number and a
+/// place, and have no actions.
 llvm::Expected<SearchedPlan> searchPlan(const PlanShape &shape,
                                         const PipelineCosts &costs,
                                         const std::vector<bool> &splits,
                                         const std::vector<int64_t> &mostLive,
-                                        std::optional<int64_t> hostTime = {});
+                                        std::optional<int64_t> hostTime = {},
+                                        llvm::ArrayRef<bool> empty = {});
 
 /// Prints the actions of each mesh with their times, the makespan and, of a
 /// plan made to measure, its lower bound.

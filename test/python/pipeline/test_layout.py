@@ -1,6 +1,7 @@
 """Stages by a layout: empty ones, heads of their own, and what is no layout."""
 
 import functools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -297,7 +298,6 @@ def test_a_mark_beside_a_layout_is_refused():
             ["1F1B", "--layout=E|t|t|L", "--meshes=3"],
             "--layout has 4 stages, but 3 mesh",
         ),
-        (["auto", "--layout=E|t||L"], "take the empty stages out"),
         (["file:nowhere.csv", "--layout=t"], "--layout is for a schedule by its name"),
     ],
 )
@@ -305,6 +305,19 @@ def test_the_verb_says_which_layout_does_not_fit(tools, arguments, message):
     done = tools.run("meshwright", "schedule", *arguments)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def test_auto_leaves_empty_stages_out(tools):
+    layout = "--layout=Et|t|t|t|t||tt|L"
+    options = "--microbatches=4", "--meshes=4", layout, "--csv"
+    found = read_plan(tools.check("meshwright", "schedule", "auto", *options))
+    fixed = tools.check("meshwright", "schedule", "Interleaved1F1B", *options)
+    # Of all stages but the empty one, in halves or whole.
+    forwards = {unit for row in read_plan(fixed) for unit in row if unit[1] == "F"}
+    assert {unit for row in found for unit in row if unit[1] == "F"} == forwards
+    assert {stage for stage, _, _ in forwards} == {0, 1, 2, 3, 4, 6, 7}
+    text = tools.check("meshwright", "schedule", "auto", *options[:-1])
+    assert int(re.search(r"makespan (\d+),", text)[1]) < 54  # Interleaved1F1B.
 
 
 def test_a_piece_takes_its_time(tools):
