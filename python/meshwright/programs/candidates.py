@@ -17,6 +17,9 @@ from ..core.tables import aligned, seconds_text, size_text
 from ..runtime import ProgramExecutor, load
 from ..runtime.run.places import cut_meshes, place_meshes
 
+# Said of a program whose shardings are for the meshes it was lowered for.
+_OTHER_AXES = "unknown axis name"
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -102,10 +105,18 @@ def compile_candidates(
     if not found[0].fits:
         where = target.name if target else "CPU devices"
         reasons = "; ".join(f"{one.layout}: {_misfit(one)}" for one in found)
+        does = f"fits into {size_text(int(memory))} on each device"
+        remedy = "compile more of them, or take more devices"
+        if all(one.peak_bytes is None for one in found):
+            does = "compiles"
+        if all(_OTHER_AXES in one.error for one in found):
+            remedy = (
+                'meshes of plans have the axes "data" and "tensor": lower the program '
+                "without shardings, or with these axes"
+            )
         raise ValueError(
-            f"no plan of the {len(found)} that were compiled for {where} fits into "
-            f"{size_text(int(memory))} on each device: {reasons}; compile more of "
-            "them, or take more devices"
+            f"no plan of the {len(found)} that were compiled for {where} {does}: "
+            f"{reasons}; {remedy}"
         )
     return found
 

@@ -91,6 +91,18 @@ def test_what_the_compiler_needs_more_for_does_not_fit(inference):
         mw.plan(inference, device="cpu", devices=2, memory=35_000, compile=3)
 
 
+def test_shardings_along_axes_that_no_plan_has():
+    # A mesh of as many devices as one of a plan would only be renamed.
+    mesh = jax.sharding.Mesh(jax.devices()[:3], ("x",))
+    config = mw.make_config({"m": mesh}, dict.fromkeys(LAYERS, "m"))
+    rows = jax.NamedSharding(mesh, jax.P("x"))
+    x = jax.ShapeDtypeStruct((6, 64), jnp.float32, sharding=rows)
+    lowered = mw.jit(_model, config).lower(SHAPES, x)
+    says = r'compiled for CPU devices compiles: .*"x".*; meshes of plans have the axes'
+    with pytest.raises(ValueError, match=says):
+        mw.plan(lowered, device="cpu", devices=4, compile=2)
+
+
 def test_what_does_not_compile_is_said():
     program = (ROOT / "test/Planning/plan-program.mlir").read_text()
     options = dict.fromkeys(("memory", "target"))
