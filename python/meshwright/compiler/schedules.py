@@ -25,7 +25,7 @@ class Schedule(NamedTuple):
     registry_name: str
     is_relation: bool
     needs_stages: bool
-    source: str = ""
+    source: str
 
 
 @functools.cache

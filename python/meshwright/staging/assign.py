@@ -25,12 +25,15 @@ from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import is_marked, source
 from .applications import find_rounds
+from .costs import bytes_of
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
 from .recomputed import is_recomputed
-from .terms import is_movable, is_number, place_terms
+from .terms import is_float, is_movable, is_number, place_terms
 
+# Indices by which something is read are so many times smaller than that.
+_FEW = 4
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
 
@@ -419,34 +422,62 @@ def free_items(
             free[index] |= free[other] or bool(items[other].transposes)
             after[index] |= is_mark(items[other]) or after[other]
         free[index] |= after[index] and index > end
-    _free_choices(items, table, after, free)
+    _free_choices(items, table, _passed_marks(items, table), free)
     return after, free
 
 
 def _free_choices(
-    items: list[Item], table: Reads, after: list[bool], free: list[bool]
+    items: list[Item], table: Reads, level: Sequence[int], free: list[bool]
 ) -> None:
-    """Adds what is made of weights and of numbers that come after a mark.
+    """Adds what is made of something large and of numbers that come later.
 
-    Such as weights that are kept where a loss was smaller: each stays where it is.
+    Such as weights that are kept where a loss was smaller, or the rows of a cache with
+    which a search goes on: each stays where it is.
+
+    Args:
+      items: the operations of a body.
+      table: who reads what.
+      level: of each operation, how many cuts it comes after.
+      free: whether each belongs to no stage; is changed.
     """
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
-        if item.transposes or is_mark(item) or is_fixed(item) or not after[index]:
+        operands = table.operands[index]
+        is_sent = any(is_mark(items[other]) for other in operands)
+        if item.transposes or is_fixed(item) or is_sent:
             continue
-        made = [
-            (var, table.producer[var])
+        size = max((bytes_of(var.aval) for var in item.eqn.outvars), default=0)
+        large = [
+            maker
             for var in item.eqn.invars
-            if isinstance(var, compat.Var) and var in table.producer
+            if isinstance(var, compat.Var)
+            and (maker := table.producer.get(var)) is not None
+            and not (_chooses(var, size) or by_numbers[maker])
         ]
-        by_numbers[index] = not all(map(is_number, item.eqn.outvars)) and all(
-            by_numbers[maker]
-            or ((is_number(var) or not after[maker]) and not is_mark(items[maker]))
-            for var, maker in made
+        first = max((level[maker] for maker in large), default=0)
+        by_numbers[index] = not all(map(is_number, item.eqn.outvars)) and any(
+            by_numbers[other] or level[other] > first
+            for other in set(operands).difference(large)
         )
     for index in reversed(range(len(items))):
-        if by_numbers[index] and not free[index]:
+        if by_numbers[index] and not (free[index] or is_mark(items[index])):
             free[index] = all(free[reader] for reader in table.readers[index])
+
+
+def _chooses(var: compat.Var, size: int) -> bool:
+    """Whether so many bytes may be chosen by a value: a number or a few indices."""
+    if is_number(var):
+        return True
+    return not is_float(var) and _FEW * bytes_of(var.aval) <= size
+
+
+def _passed_marks(items: list[Item], table: Reads) -> list[int]:
+    """How many of the model's own marks there are before each operation, on a path."""
+    passed = [0] * len(items)
+    for index, item in enumerate(items):
+        before = max((passed[other] for other in table.operands[index]), default=0)
+        passed[index] = before + is_own(item)
+    return passed
 
 
 def _forward_positions(

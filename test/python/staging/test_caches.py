@@ -1,0 +1,63 @@
+"""Marked layers with caches of which what comes after the last one chooses rows."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+STAGES, WIDTH, BEAMS, LENGTH = 3, 8, 4, 16
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
+
+
+def beam(hidden, position):
+    """Which of all continuations to go on with, and what each continues."""
+    del position
+    found, at = jax.lax.top_k(jax.nn.log_softmax(hidden).reshape(-1), BEAMS)
+    return found, lambda new, _: new[at // WIDTH]
+
+
+def accept(hidden, position):
+    """Keeps a cache up to the tokens that are as guessed."""
+    kept = position + (hidden.argmax(-1) == 0).sum()
+    at = jnp.arange(LENGTH)[:, None]
+    return kept, lambda new, old: jnp.where(at <= kept, new, old)
+
+
+def decode(choose, weights, caches, x, position):
+    new = []
+    for number, (w, cache) in enumerate(zip(weights, caches, strict=True)):
+        if number:
+            x = mw.stage_boundary(x)
+        row = jnp.tanh(x @ w)
+        cache = jax.lax.dynamic_update_slice(cache, row[:, None], (0, position, 0))
+        x = x + cache.mean(1)
+        new.append(cache)
+    result, chosen = choose(x, position)
+    return result, jax.tree.map(chosen, new, caches)
+
+
+@pytest.mark.parametrize("choose", [beam, accept])
+def test_a_cache_that_is_chosen_of_stays_with_its_layer(choose, caplog):
+    keys = jax.random.split(jax.random.key(0), STAGES + 1)
+    weights = [jax.random.normal(key, (WIDTH, WIDTH)) for key in keys[1:]]
+    caches = [jnp.zeros((BEAMS, LENGTH, WIDTH)) for _ in weights]
+    arguments = weights, caches, jax.random.normal(keys[0], (BEAMS, WIDTH)), 3
+
+    def step(*arguments):
+        return decode(choose, *arguments)
+
+    jitted = mw.jit(step, mw.make_config(MESHES))
+    lowered = jitted.lower(*arguments)
+    places = lowered.function_mesh_assignment
+    homes = places.input_meshes[0]
+    assert homes == [f"m{i}" for i in range(STAGES)]
+    assert homes == places.input_meshes[1] == places.output_meshes[1]
+    sent = [cost["bytes_transferred"] for cost in lowered.cost_analysis().values()]
+    assert sum(sent) < caches[0].nbytes
+    assert "Detected backward dependency" in caplog.text
+    wanted = jax.tree.leaves(jax.jit(step)(*arguments))
+    for a, b in zip(jax.tree.leaves(jitted(*arguments)), wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
