@@ -282,6 +282,9 @@ class _Calls:
         self._sums: dict[int, list[list[Any]]] = {}
         self._kinds: list[Any] = []
         self._tree: Any = None
+        # Whether the first microbatch is the only one of its shape, so that zeros would
+        # be a part of its own program, and another one could not come first.
+        self._opens_alone = False
         # By leaf, which result of the call it is; None if it is none.
         self._positions: list[int | None] = []
 
@@ -299,6 +302,8 @@ class _Calls:
           parts: for each microbatch, arguments that it has in their place.
         """
         first = _of_part(args, parts[0])
+        shapes = list(map(shapes_of, parts))
+        self._opens_alone = len(parts) > 1 and shapes.count(shapes[0]) == 1
         traced = trace_cache.trace(self._fn, first, kwargs)
         jaxpr, summed = self._prepare(traced)
         columns = self._columns_in_loop(traced, jaxpr, first, kwargs, parts)
@@ -457,7 +462,8 @@ class _Calls:
                 sums += itertools.chain.from_iterable(self._sums[leaf])
                 continue
             avals = [jaxpr.out_avals[place] for row in places for place in row]
-            sums += [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+            zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+            sums += jax.lax.optimization_barrier(zeros) if self._opens_alone else zeros
         outs = primitives.call_p.bind(
             *traced.operands,
             *sums,
