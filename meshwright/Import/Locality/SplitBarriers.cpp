@@ -24,18 +24,24 @@ using namespace mlir::mpmd;
 
 using Groups = SmallVector<SmallVector<unsigned>>;
 
+/// Whether a value can be anywhere, or be computed there from little.
+static bool isFree(Value value, const ValueMeshes &meshes) {
+  return meshes.get(value).empty() ||
+         meshes.getTravelBytes(value) < getTensorBytes(value);
+}
+
 /// The operands that stay together: those on the same first mesh.
 static Groups groupOperands(stablehlo::OptimizationBarrierOp barrier,
                             const ValueMeshes &meshes) {
   Groups groups;
   llvm::SmallDenseMap<unsigned, size_t, 4> known;
   for (auto [index, operand] : llvm::enumerate(barrier->getOperands())) {
-    MeshBits bits = meshes.get(operand);
-    if (bits.empty()) {
+    if (isFree(operand, meshes)) {
       groups.push_back({static_cast<unsigned>(index)});
       continue;
     }
-    auto [group, isNew] = known.try_emplace(bits.find_first(), groups.size());
+    auto [group, isNew] =
+        known.try_emplace(meshes.get(operand).find_first(), groups.size());
     if (isNew)
       groups.emplace_back();
     groups[group->second].push_back(index);
@@ -86,7 +92,7 @@ struct SplitBarriersPass
       // What could be anywhere may stay with what is on one mesh.
       unsigned numPlaced =
           llvm::count_if(groups, [&](ArrayRef<unsigned> group) {
-            return !meshes->get(barrier->getOperand(group.front())).empty();
+            return !isFree(barrier->getOperand(group.front()), *meshes);
           });
       if (groups.size() < 2 || numPlaced == 1)
         continue;

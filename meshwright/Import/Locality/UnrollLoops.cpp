@@ -43,11 +43,24 @@ static bool isOfNumbers(Operation *op, function_ref<bool(Value)> isLarge) {
          (isCheapToRepeat(op) && llvm::none_of(op->getOperands(), isLarge));
 }
 
+/// Whether a value around a loop is made of constants and small values, each mesh for
+/// itself: it is no link between those that are combined with it.
+static bool isOfNumbers(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && isOfNumbers(op, [](Value operand) {
+           return getTensorBytes(operand) > kSmallBytes &&
+                  !isOfNumbers(operand);
+         });
+}
+
 /// Whether the larger values of a loop are in several groups, each on one mesh, that
 /// only exchange small ones.
 static bool isLeafByLeaf(stablehlo::WhileOp loop, const ValueMeshes &meshes) {
   llvm::EquivalenceClasses<const void *> groups;
   DenseSet<Value> ofNumbers; // Membership only.
+  for (Value input : getOutsideReads(loop))
+    if (isOfNumbers(input))
+      ofNumbers.insert(input);
   auto isLarge = [&](Value value) {
     return getTensorBytes(value) > kSmallBytes && !ofNumbers.contains(value);
   };

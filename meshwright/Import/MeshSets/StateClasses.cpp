@@ -34,6 +34,15 @@ StateClasses::StateClasses(func::FuncOp func, const ValueMeshes &meshes)
     visitOp(&op);
   joinVotes(votes);
   joinVotes(votesOfReaders);
+  for (auto &[member, bits] : ofNumbers)
+    if (auto leader = classes.findLeader(member.getAsOpaquePointer());
+        leader != classes.member_end()) {
+      MeshBits &known = votesOfNumbers[*leader];
+      known.resize(bits.size());
+      known |= bits;
+    }
+  for (Operation &op : llvm::reverse(func.front()))
+    handOn(&op);
 }
 
 /// Votes of members become those of their class.
@@ -99,6 +108,8 @@ void StateClasses::visitOp(Operation *op) {
   bool combines = isElementwise(op);
   for (Value result : op->getResults()) {
     MeshBits bits = isFree(result) ? MeshBits() : meshes.get(result);
+    if (isFree(result) && isMember(result) && !meshes.get(result).empty())
+      ofNumbers[result] = meshes.get(result);
     for (Value input : getOutsideReads(op)) {
       if (!combines || !haveSameSize(input, result)) {
         vote(input, bits, votesOfReaders);
@@ -108,6 +119,37 @@ void StateClasses::visitOp(Operation *op) {
       if (isOpen(input) && isMember(input) && isMember(result))
         classes.unionSets(input.getAsOpaquePointer(),
                           result.getAsOpaquePointer());
+    }
+  }
+}
+
+/// The votes of a class, or those of its readers; null if it has none.
+const MeshBits *StateClasses::findVotes(const void *leader) const {
+  for (const Votes *found : {&votes, &votesOfReaders})
+    if (auto bits = found->find(leader); bits != found->end())
+      return &bits->second;
+  return nullptr;
+}
+
+/// What has no votes belongs where what is made of it does, such as the factors of a
+/// product that is added to a weight.
+void StateClasses::handOn(Operation *op) {
+  if (!isMeshlessOp(op))
+    return;
+  for (Value result : op->getResults()) {
+    auto from = classes.findLeader(result.getAsOpaquePointer());
+    const MeshBits *wanted =
+        from == classes.member_end() ? nullptr : findVotes(*from);
+    if (!wanted)
+      continue;
+    MeshBits bits = *wanted;
+    for (Value input : getOutsideReads(op)) {
+      if (!isMember(input) || !isFree(input))
+        continue;
+      classes.insert(input.getAsOpaquePointer());
+      const void *leader = classes.getLeaderValue(input.getAsOpaquePointer());
+      if (!findVotes(leader))
+        votesOfReaders[leader] = bits;
     }
   }
 }
@@ -125,9 +167,13 @@ std::optional<unsigned> StateClasses::getMesh(Value value) const {
     // Where nothing meets, inference brings what is only read to its readers, and
     // these to where their results are wanted.
     found = votesOfReaders.find(*leader);
-    if (found == votesOfReaders.end() ||
-        (!meshes.hasConflicts() && !isReturned(value)))
+    if (found == votesOfReaders.end()) {
+      found = votesOfNumbers.find(*leader);
+      if (found == votesOfNumbers.end())
+        return std::nullopt;
+    } else if (!meshes.hasConflicts() && !isReturned(value)) {
       return std::nullopt;
+    }
   }
   if (found->second.none())
     return std::nullopt;

@@ -47,6 +47,8 @@ private:
   void visitOp(Operation *op);
   void vote(Value value, const MeshBits &bits, Votes &votes);
   void joinVotes(Votes &votes) const;
+  const MeshBits *findVotes(const void *leader) const;
+  void handOn(Operation *op);
 
   const ValueMeshes &meshes;
   llvm::EquivalenceClasses<const void *> classes;
@@ -54,6 +56,10 @@ private:
   /// Of operations that read a class otherwise than element by element; they
   /// count where there are no other votes.
   Votes votesOfReaders;
+  /// Meshes of the numbers that members are computed with, which count where nothing
+  /// else does: all of the class is on one of them.
+  Votes votesOfNumbers;
+  DenseMap<Value, MeshBits> ofNumbers;
   /// What is made of constants and scalars alone. Membership only.
   DenseSet<Value> common;
 };

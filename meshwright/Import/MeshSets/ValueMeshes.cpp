@@ -47,7 +47,8 @@ bool mpmd::isCheapToRepeat(Operation *op) {
   return op->getNumResults() == 1 && op->getNumRegions() == 0 && isPure(op) &&
          (op->hasTrait<OpTrait::Elementwise>() ||
           isa<stablehlo::BroadcastInDimOp, stablehlo::ClampOp,
-              stablehlo::ReshapeOp, stablehlo::SelectOp, stablehlo::TransposeOp,
+              stablehlo::OptimizationBarrierOp, stablehlo::ReshapeOp,
+              stablehlo::SelectOp, stablehlo::TransposeOp,
               UnrealizedConversionCastOp>(op));
 }
 
@@ -174,8 +175,10 @@ void ValueMeshes::visitOp(Operation *op) {
     return;
   if (auto barrier = dyn_cast<stablehlo::OptimizationBarrierOp>(op))
     for (auto [operand, result] :
-         llvm::zip_equal(barrier->getOperands(), barrier->getResults()))
+         llvm::zip_equal(barrier->getOperands(), barrier->getResults())) {
       sets[result] = get(operand);
+      travelBytes[result] = getTravelBytes(operand);
+    }
   else
     visitComputation(op);
 }
@@ -344,7 +347,9 @@ ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
     double bytes = getTravelBytes(result);
     for (OpOperand &use : result.getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-      if (!user)
+      // A loop over values of several meshes has to be sent most of them anyway, and
+      // may be unrolled.
+      if (!user || isa<stablehlo::WhileOp>(user))
         continue;
       if (reductions.contains(user)) {
         // Each part is sent, but for those on the mesh of the whole.

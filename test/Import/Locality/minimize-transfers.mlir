@@ -505,3 +505,29 @@ func.func @count_for_all(%g: !w2, %p: !w1, %state: !w1, %count: !w) -> (!w, !w) 
   %quotient = stablehlo.divide %state0, %root : !w
   return %new, %quotient : !w, !w
 }
+
+// The factors of what is added to a weight of "m1" belong there.
+
+// CHECK-LABEL: func @factors_of_an_update
+// CHECK-SAME:    (%arg0: !mpmd.mesh_tensor<"m2"{{.*}}>, %arg1: !mpmd.mesh_tensor<"m1"{{.*}}>, %arg2: !mpmd.mesh_tensor<"m1"{{.*}}>, %arg3: !mpmd.mesh_tensor<"m1"{{.*}}>)
+func.func @factors_of_an_update(%v: !w2, %w: !w1, %left: !w, %right: !w) -> (!w, !w, !w) attributes {topology = #topology} {
+  %v0 = mpmd.unassign %v : (!w2) -> !w
+  %w0 = mpmd.unassign %w : (!w1) -> !w
+  %scaled = stablehlo.multiply %right, %right : !w
+  %update = stablehlo.dot %left, %scaled : (!w, !w) -> !w
+  %new = stablehlo.add %w0, %update : !w
+  %other = stablehlo.add %v0, %w0 : !w
+  return %new, %scaled, %other : !w, !w, !w
+}
+
+// State that meets nothing but a number is where that is, read and written.
+
+// CHECK-LABEL: func @state_by_a_number
+// CHECK-SAME:    (%arg0: !mpmd.mesh_tensor<"m2"{{.*}}>, %arg1: !mpmd.mesh_tensor<"m2"{{.*}}>)
+func.func @state_by_a_number(%n: !s2, %moment: !w) -> (!w, !w) attributes {topology = #topology} {
+  %n0 = mpmd.unassign %n : (!s2) -> !s
+  %all = stablehlo.broadcast_in_dim %n0, dims = [] : (!s) -> !w
+  %new = stablehlo.multiply %moment, %all : !w
+  %scaled = stablehlo.add %moment, %moment : !w
+  return %new, %scaled : !w, !w
+}

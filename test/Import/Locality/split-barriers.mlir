@@ -24,6 +24,22 @@ func.func @gradients_and_state(%a: !v1, %b: !v2, %c: !v1, %m: !v, %n: !v) -> (!v
   return %r#0, %r#1, %r#2, %r#3, %r#4 : !v, !v, !v, !v, !v
 }
 
+// Zeros that are divided by a number of "m2" could be anywhere.
+
+// CHECK-LABEL: func @numbers_that_are_broadcast
+func.func @numbers_that_are_broadcast(%a: !v1, %b: !v2, %n: !mpmd.mesh_tensor<"m2", tensor<f32>>) -> (!v, !v, !v) attributes {topology = #topology} {
+  // CHECK:      %[[ALL:.*]] = stablehlo.broadcast_in_dim
+  // CHECK-NEXT: stablehlo.optimization_barrier %{{[0-9]+}} :
+  // CHECK-NEXT: stablehlo.optimization_barrier %{{[0-9]+}} :
+  // CHECK-NEXT: stablehlo.optimization_barrier %[[ALL]] :
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %n0 = mpmd.unassign %n : (!mpmd.mesh_tensor<"m2", tensor<f32>>) -> tensor<f32>
+  %all = stablehlo.broadcast_in_dim %n0, dims = [] : (tensor<f32>) -> !v
+  %r:3 = stablehlo.optimization_barrier %a0, %b0, %all : !v, !v, !v
+  return %r#0, %r#1, %r#2 : !v, !v, !v
+}
+
 // CHECK-LABEL: func @of_no_mesh
 func.func @of_no_mesh(%m: !v, %n: !v) -> (!v, !v) attributes {topology = #topology} {
   // CHECK-NEXT: stablehlo.optimization_barrier %arg0

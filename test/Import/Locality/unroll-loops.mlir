@@ -41,6 +41,33 @@ func.func @leaf_by_leaf(%p: !w1, %q: !w2) -> (!w, !w) attributes {topology = #to
   return %out#1, %out#2 : !w, !w
 }
 
+// A constant that both are scaled by, and what is made of a number, are no link.
+
+// CHECK-LABEL: func @scaled_alike
+func.func @scaled_alike(%p: !w1, %q: !w2, %rate: !s) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK-NOT: stablehlo.while
+  // CHECK: return
+  %a = mpmd.unassign %p : (!w1) -> !w
+  %b = mpmd.unassign %q : (!w2) -> !w
+  %zero = stablehlo.constant dense<0> : !i
+  %one = stablehlo.constant dense<1> : !i
+  %two = stablehlo.constant dense<2> : !i
+  %tenth = stablehlo.constant dense<0.1> : !w
+  %rates = stablehlo.broadcast_in_dim %rate, dims = [] : (!s) -> !w
+  %scale = stablehlo.multiply %tenth, %rates : !w
+  %out:3 = stablehlo.while(%n = %zero, %x = %a, %y = %b) : !i, !w, !w
+  cond {
+    %more = stablehlo.compare LT, %n, %two : (!i, !i) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %x2 = stablehlo.multiply %x, %scale : !w
+    %y2 = stablehlo.multiply %y, %scale : !w
+    %n2 = stablehlo.add %n, %one : !i
+    stablehlo.return %n2, %x2, %y2 : !i, !w, !w
+  }
+  return %out#1, %out#2 : !w, !w
+}
+
 // Each trip would send a whole value, where the loop sends one once.
 
 // CHECK-LABEL: func @values_meet

@@ -91,7 +91,28 @@ def test_a_loop_leaf_by_leaf_leaves_state_in_its_place(caplog):
         moments, norms = jax.lax.scan(body, moments, jnp.arange(3.0))
         return jax.tree.map(jnp.subtract, weights, moments), moments, norms
 
-    found = lowered(step, WEIGHTS, WEIGHTS, BATCH)
+    check_in_their_places(lowered(step, WEIGHTS, WEIGHTS, BATCH), step, caplog)
+
+
+def test_a_loop_over_steps_of_an_optimizer_leaves_state_in_its_place(caplog):
+    """Its leaves have constants in common; gradients are divided by a number."""
+
+    def step(weights, moments, x):
+        _, grads = gradients(weights, x)
+        count = (x > 0).sum()
+        grads = jax.tree.map(lambda g: g / count, grads)
+
+        def body(carried, _):
+            weights, moments = carried
+            moments = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, moments, grads)
+            return (jax.tree.map(lambda w, m: w - m, weights, moments), moments), None
+
+        return jax.lax.scan(body, (weights, moments), length=2)[0]
+
+    check_in_their_places(lowered(step, WEIGHTS, WEIGHTS, BATCH), step, caplog)
+
+
+def check_in_their_places(found, step, caplog):
     assigned = found.function_mesh_assignment
     assert assigned.input_meshes[1] == {"a": "m0", "b": "m1"}
     assert assigned.output_meshes[:2] == ({"a": "m0", "b": "m1"},) * 2

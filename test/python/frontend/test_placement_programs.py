@@ -77,6 +77,11 @@ LOWERED = [
     ("tied", "finite lbfgs", "marks", False),
     ("read twice", "finite prodigy", "auto", True),
     ("plain", "finite clipped muon", "marks", False),
+    ("frozen", "galore", "marks", False),
+    ("frozen", "lm barrier", "marks", True),
+    ("unused", "lm where", "names", False),
+    ("unused", "momo", "marks", False),
+    ("raveled", "lm barrier", "names", False),
 ]
 RUN = [
     ("raveled", "adamw", "auto", True),
