@@ -58,8 +58,9 @@ void RunningSums::addChains(const MeshUnits &mesh,
   for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
     items[fragment] = item;
   DenseMap<Value, size_t> chainOf; // By the sum at its end.
-  for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
-    for (OpResult sum : FragmentOp(fragment)->getResults()) {
+  for (FragmentOp fragment : mesh.fragments) {
+    WorkItem item = items.lookup(fragment);
+    for (OpResult sum : fragment->getResults()) {
       // The sum of another microbatch, or else what none has made.
       std::optional<size_t> chain;
       std::optional<unsigned> first, next;
@@ -91,6 +92,7 @@ void RunningSums::addChains(const MeshUnits &mesh,
       chains[*chain].push_back({fragment, item, *next, sum.getResultNumber()});
       chainOf[sum] = *chain;
     }
+  }
 }
 
 /// What each op depends on: no unit, those of one microbatch, or of several.
