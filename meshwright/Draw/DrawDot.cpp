@@ -21,8 +21,8 @@ void meshwright::printDot(const Drawing &drawing, llvm::raw_ostream &os) {
      << "  node [shape=box, style=filled, fontname=\"sans-serif\"]\n"
      << "  edge [fontname=\"sans-serif\", fontsize=10]\n";
   for (auto [index, mesh] : llvm::enumerate(drawing.meshes)) {
-    os << "  subgraph cluster_" << index << " {\n    label=" << quote(mesh.name)
-       << "\n";
+    os << "  subgraph cluster_" << index
+       << " {\n    label=" << quote(mesh.getLabel()) << "\n";
     for (auto [id, node] : llvm::enumerate(graph.nodes)) {
       if (node.mesh != index)
         continue;

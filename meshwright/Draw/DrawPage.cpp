@@ -137,7 +137,7 @@ void PageData::addOthers() {
 void PageData::writeMeshes(json::OStream &json) {
   for (const Drawing::Mesh &mesh : drawing.meshes)
     json.object([&] {
-      json.attribute("name", toUtf8(mesh.name));
+      json.attribute("name", toUtf8(mesh.getLabel()));
       json.attribute("busy", mesh.busy);
       json.attribute("bubble", mesh.bubble);
       json.attribute("peak", mesh.peak);

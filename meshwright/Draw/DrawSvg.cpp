@@ -82,8 +82,8 @@ void RowMaker::addRow(const Source &source, uint32_t mesh, unsigned lane) {
     return;
   SvgRow &row = image.rows.emplace_back();
   row.isLow = lane == Lanes::kReceive;
-  row.name =
-      row.isLow ? "received" : drawing.meshes[mesh].name + source.suffix.str();
+  row.name = row.isLow ? "received"
+                       : drawing.meshes[mesh].getLabel() + source.suffix.str();
   for (uint32_t id : ids) {
     SvgBox box = makeBox(source.bars[id]);
     box.slot = source.lanes.slot[id];

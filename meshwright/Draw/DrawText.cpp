@@ -146,13 +146,13 @@ void TextWriter::write() {
   os << toLine(drawing.title) << ": " << drawing.summarize() << "\n";
   bool isBeside = !drawing.recorded.empty();
   for (const Drawing::Mesh &mesh : drawing.meshes)
-    nameWidth = std::max(nameWidth, toLine(mesh.name).size());
+    nameWidth = std::max(nameWidth, toLine(mesh.getLabel()).size());
   std::vector<Shares> simulated = makeShares(drawing.bars);
   std::vector<Shares> recorded = makeShares(drawing.recorded);
   if (isBeside)
     nameWidth = std::max(nameWidth, size_t(10));
   for (auto [index, mesh] : llvm::enumerate(drawing.meshes)) {
-    writeRow(toLine(mesh.name), simulated[index]);
+    writeRow(toLine(mesh.getLabel()), simulated[index]);
     os << llvm::formatv("  bubble {0:P1}", mesh.bubble);
     if (mesh.peak > 0)
       os << ", peak " << drawing.printAmount(mesh.peak)

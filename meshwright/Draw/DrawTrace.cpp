@@ -81,7 +81,7 @@ void TraceWriter::writeNames() {
                                                   : ", simulated";
     for (auto [index, mesh] : llvm::enumerate(drawing.meshes)) {
       writeName("process_name", getProcess(index, isRecorded), 0,
-                mesh.name + suffix);
+                mesh.getLabel() + suffix);
       for (int64_t row = 0; row < 3; ++row)
         writeName("thread_name", getProcess(index, isRecorded), row, rows[row]);
     }

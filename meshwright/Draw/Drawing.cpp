@@ -8,6 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/Drawing.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -94,6 +98,34 @@ std::string Drawing::getLabel(const Bar &bar) const {
   if (bar.microbatch >= 0)
     label += std::to_string(bar.microbatch);
   return label;
+}
+
+/// The tower of a stage that Python has named, `vision_stage0` or its backward
+/// pass `vision_stage0(1)`; empty for anything else.
+static llvm::StringRef getTower(llvm::StringRef origin) {
+  if (origin.ends_with(")"))
+    origin = origin.take_front(origin.rfind('('));
+  llvm::StringRef name = origin.rtrim("0123456789");
+  bool isStage = name.size() < origin.size() && name.consume_back("_stage");
+  return isStage ? name : "";
+}
+
+void Drawing::findTowers() {
+  std::vector<llvm::SetVector<llvm::StringRef>> found(meshes.size());
+  llvm::StringSet<> all;
+  for (const Bar &bar : bars) {
+    llvm::SmallVector<llvm::StringRef> origins;
+    llvm::StringRef(names.get(bar.origins)).split(origins, ", ");
+    for (llvm::StringRef origin : origins)
+      if (llvm::StringRef tower = getTower(origin); !tower.empty()) {
+        found[bar.mesh].insert(tower);
+        all.insert(tower);
+      }
+  }
+  if (all.size() < 2) // A chain of which the user has named the stages so.
+    return;
+  for (auto [mesh, towers] : llvm::zip_equal(meshes, found))
+    mesh.tower = llvm::join(towers, "+");
 }
 
 std::string Drawing::summarize() const {

@@ -89,11 +89,16 @@ struct Drawing {
   };
   struct Mesh {
     std::string name;
+    std::string tower; ///< Of its stages, if they are no chain; else empty.
     double busy = 0;
     double bubble = 0;
     double peak = 0;
     std::vector<Share> shares; ///< What makes up the peak.
     std::vector<Level> levels; ///< From each time on; may be empty.
+
+    std::string getLabel() const {
+      return tower.empty() ? name : tower + " " + name;
+    }
   };
 
   struct Edge {
@@ -162,6 +167,8 @@ struct Drawing {
   /// By how much each bar could be later: the least of those that wait for it.
   /// What comes from another mesh comes `transfer` later.
   void findSlack(double transfer);
+  /// Reads off the origins of bars, `vision_stage0(1)`, whose towers are where.
+  void findTowers();
   /// From the last bar to end backwards, each time to what ended last of what
   /// a bar waited for.
   void findCriticalPath();

@@ -70,8 +70,8 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
   for (auto [index, list] : llvm::enumerate(plan.meshes)) {
     firstBar.push_back(drawing.bars.size());
     Drawing::Mesh &mesh = drawing.meshes.emplace_back();
-    mesh.name = towers[index] + (towers[index].empty() ? "" : " ") + "mesh " +
-                std::to_string(index);
+    mesh.tower = towers[index];
+    mesh.name = "mesh " + std::to_string(index);
     mesh.busy = double(timeline.busy[index]);
     if (timeline.makespan > 0)
       mesh.bubble = 1 - mesh.busy / drawing.makespan;

@@ -224,6 +224,14 @@ def lower(loss, schedule="Towers", sizes=(1, 1, 1, 1), **config):
     return mw.jit(make_step(loss), config).lower(weights, *batch)
 
 
+def test_a_drawing_has_the_tower_of_each_mesh(tmp_path):
+    towers = make_towers({"vision": 2, "text": 2}, ["1F1B"])
+    path = tmp_path / "order.txt"
+    lower(joined, towers=towers).draw(path)
+    rows = [line.split("|")[0].split() for line in path.read_text().splitlines()[1:5]]
+    assert rows == [["vision", "m0"], ["vision", "m1"], ["text", "m2"], ["text", "m3"]]
+
+
 def find_places(lowered):
     return {
         origin: item["mesh"]
