@@ -43,23 +43,27 @@ static bool isOfNumbers(Operation *op, function_ref<bool(Value)> isLarge) {
          (isCheapToRepeat(op) && llvm::none_of(op->getOperands(), isLarge));
 }
 
-/// Whether a value around a loop is made of constants and small values, each mesh for
+/// What is made of constants and small values outside of loops, on each mesh for
 /// itself: it is no link between those that are combined with it.
-static bool isOfNumbers(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && isOfNumbers(op, [](Value operand) {
-           return getTensorBytes(operand) > kSmallBytes &&
-                  !isOfNumbers(operand);
-         });
+static DenseSet<Value> collectOfNumbers(func::FuncOp func) {
+  DenseSet<Value> found; // Membership only.
+  auto isLarge = [&](Value value) {
+    return getTensorBytes(value) > kSmallBytes && !found.contains(value);
+  };
+  for (Operation &op : func.front())
+    if (isOfNumbers(&op, isLarge))
+      found.insert_range(op.getResults());
+  return found;
 }
 
 /// Whether the larger values of a loop are in several groups, each on one mesh, that
 /// only exchange small ones.
-static bool isLeafByLeaf(stablehlo::WhileOp loop, const ValueMeshes &meshes) {
+static bool isLeafByLeaf(stablehlo::WhileOp loop, const ValueMeshes &meshes,
+                         const DenseSet<Value> &ofNumbersOutside) {
   llvm::EquivalenceClasses<const void *> groups;
   DenseSet<Value> ofNumbers; // Membership only.
   for (Value input : getOutsideReads(loop))
-    if (isOfNumbers(input))
+    if (ofNumbersOutside.contains(input))
       ofNumbers.insert(input);
   auto isLarge = [&](Value value) {
     return getTensorBytes(value) > kSmallBytes && !ofNumbers.contains(value);
@@ -174,10 +178,11 @@ struct UnrollLoopsPass : mpmd::impl::UnrollLoopsPassBase<UnrollLoopsPass> {
     SmallVector<stablehlo::WhileOp> chosen;
     for (func::FuncOp func : getEntryPoints(*copy)) {
       ValueMeshes meshes(func, flow, callees);
+      DenseSet<Value> ofNumbers = collectOfNumbers(func);
       for (stablehlo::WhileOp loop : loops) {
         Operation *inLine = mapping.lookup(loop.getOperation());
         if (inLine->getParentOp() == func && meshes.getChoice(inLine) &&
-            isLeafByLeaf(cast<stablehlo::WhileOp>(inLine), meshes))
+            isLeafByLeaf(cast<stablehlo::WhileOp>(inLine), meshes, ofNumbers))
           chosen.push_back(loop);
       }
     }
