@@ -125,8 +125,8 @@ TEST(PlanDrawingTest, MeshesAreNamedAfterTowers) {
   shape.graph =
       llvm::cantFail(parseStageGraph("vision:2;text:2@2-3;vision>text.1"));
   Drawing drawing = draw("Towers", shape, 1);
-  EXPECT_EQ(drawing.meshes[1].name, "vision mesh 1");
-  EXPECT_EQ(drawing.meshes[3].name, "text mesh 3");
+  EXPECT_EQ(drawing.meshes[1].getLabel(), "vision mesh 1");
+  EXPECT_EQ(drawing.meshes[3].getLabel(), "text mesh 3");
   EXPECT_EQ(drawing.names.get(drawing.bars.back().name),
             "stage 1 of text, backward");
   // The first stage of text waits for nothing that vision gives.
