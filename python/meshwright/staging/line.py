@@ -12,7 +12,7 @@ its position.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import jax
@@ -213,12 +213,7 @@ class _Lining:
 
         As it is written, a value is saved after the whole application before it.
         """
-        members, saved = set(line), set[int]()
-        for index in reversed(line):
-            readers = members.intersection(self._table.readers[index])
-            outvars = self._items[index].eqn.outvars
-            if saved >= readers and self._outs.isdisjoint(outvars):
-                saved.add(index)
+        saved = self._saved_only(line, set(line))
         after: dict[int, int] = {}
         for number, index in enumerate(line):
             made_of = [after[o] for o in self._table.operands[index] if o in after]
@@ -226,6 +221,16 @@ class _Lining:
             after[index] = max(made_of) if is_late else number
             after.update(dict.fromkeys(self._twins.get(index, ()), number))
         return sorted(line, key=after.__getitem__)
+
+    def _saved_only(self, indices: Sequence[int], members: Set[int]) -> set[int]:
+        """Those of which only the backward pass reads anything, besides such."""
+        saved: set[int] = set()
+        for index in reversed(indices):
+            readers = members & set(self._table.readers[index])
+            outvars = self._items[index].eqn.outvars
+            if saved >= readers and self._outs.isdisjoint(outvars):
+                saved.add(index)
+        return saved
 
     def _is_sorted(self, line: Sequence[int]) -> bool:
         place = {index: number for number, index in enumerate(line)}
@@ -239,22 +244,15 @@ class _Lining:
         self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
     ) -> dict[int, list[int]]:
         """Operations of several applications of a model that belong side by side."""
-
-        def of(index: int) -> frozenset[object]:
-            operands = [o for o in self._table.operands[index] if o in waiting]
-            own = self._own_inputs(index)
-            return own.union(*(waiting[other] for other in operands))
-
-        weights = {i: found for i in forward if i not in waiting and (found := of(i))}
-        weights = {
-            index: floats
-            for index, found in weights.items()
-            if (floats := frozenset(filter(is_float, found)))
-        }
+        weights: dict[int, frozenset[object]] = {}
+        for index in forward:
+            found = frozenset(filter(is_float, self._inputs(index, waiting)))
+            if found and index not in waiting:
+                weights[index] = found
         differentiated: set[object] = set()
         for index, item in enumerate(self._items):
             if item.transposes:
-                differentiated |= of(index)
+                differentiated |= self._inputs(index, waiting)
         return find_twins(
             self._items, self._table.operands, forward, weights, differentiated
         )
@@ -271,10 +269,7 @@ class _Lining:
         inputs: dict[int, frozenset[object]] = {}
         found: dict[int, frozenset[object]] = {}
         for index in forward:
-            operands = [o for o in self._table.operands[index] if o in inputs]
-            inputs[index] = self._own_inputs(index).union(
-                *(inputs[o] for o in operands)
-            )
+            inputs[index] = self._inputs(index, inputs)
             if len(inputs[index]) <= 1:
                 if all(map(is_number, self._items[index].eqn.outvars)):
                     inputs[index] = frozenset()
@@ -316,6 +311,13 @@ class _Lining:
                 break
         return found
 
+    def _inputs(
+        self, index: int, known: Mapping[int, frozenset[object]]
+    ) -> frozenset[object]:
+        """The inputs that an operation reads, or of which known operands are made."""
+        operands = [o for o in self._table.operands[index] if o in known]
+        return self._own_inputs(index).union(*(known[o] for o in operands))
+
     def _own_inputs(self, index: int) -> frozenset[object]:
         """The inputs of the body that an operation reads, but for numbers."""
         return frozenset(
@@ -335,16 +337,9 @@ class _Lining:
         place = {index: number for number, index in enumerate(line)}
         inputs: dict[int, frozenset[object]] = {}
         for index in line:
-            operands = [o for o in self._table.operands[index] if o in place]
-            own = self._own_inputs(index)
-            inputs[index] = own.union(*(inputs[o] for o in operands))
+            inputs[index] = self._inputs(index, inputs)
         single = [index for index in line if len(inputs[index]) == 1]
-        saved: set[int] = set()
-        for index in reversed(single):
-            readers = {r for r in self._table.readers[index] if r in place}
-            outvars = self._items[index].eqn.outvars
-            if saved >= readers and self._outs.isdisjoint(outvars):
-                saved.add(index)  # Only the backward pass reads it.
+        saved = self._saved_only(single, place.keys())
         of_input: dict[object, list[int]] = {}
         for index in single:
             if index in saved or self._gives_number(index):
