@@ -9,6 +9,7 @@ import pytest
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 from meshwright.pipeline import accumulate
+from support.schedule_training import stage_config
 
 import meshwright as mw
 
@@ -26,13 +27,9 @@ SCHEDULES = {
 
 def make_config(schedule="1F1B", stages=2, **options):
     meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
-    places = mw.pipeline.stage_assignment(schedule, meshes, stages)
-    return mw.make_config(
-        meshes,
-        {f"stage{stage}": mesh for stage, mesh in places.items()},
-        name_to_stage_assignment={f"stage{stage}": stage for stage in places},
-        partitioning_options={"mpmd_infer_transfers": True, **options},
-        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+    pipeline_schedule = mw.get_pipeline_schedule(schedule)
+    return stage_config(
+        schedule, meshes, stages, options, pipeline_schedule=pipeline_schedule
     )
 
 
