@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What releases of JAX do differently, in the shape of the newest one.
 
-One function for each line of `names.DIFFERENCES`. Which way a release goes is
-found out here, once, by looking at what it has.
+One function for each line of the table in docs/jax-versions.md. Which way a release
+goes is found out here, once, by looking at what it has.
 """
 
 from __future__ import annotations

@@ -7,14 +7,13 @@ lacks a name, or takes other arguments, ends the import with one sentence that s
 which, instead of failing somewhere inside a trace or a training step.
 
 A place in the table is a list of modules or classes; the first that has the name
-counts, the more public ones come first. Where releases differ (`DIFFERENCES`),
-`frontend` and `runtime` look at what they find, never at a version
-number, so that a newer release works as long as it keeps to a shape known here.
+counts, the more public ones come first. Where releases differ (docs/jax-versions.md),
+`differences` looks at what it finds, never at a version number, so that a newer
+release works as long as it keeps to a shape known here.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import inspect
 import warnings
@@ -143,102 +142,6 @@ _CALLS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Difference:
-    """Something that releases do differently.
-
-    Attributes:
-      name: what it is about, as the table or JAX calls it.
-      since: the first release that does it the new way.
-      change: the old way and the new one.
-    """
-
-    name: str
-    since: str
-    change: str
-
-
-DIFFERENCES = (
-    Difference(
-        "aval_to_ir_type",
-        "0.10.1",
-        "took the type alone; takes the module's context first",
-    ),
-    Difference(
-        "eqn_effects, positional_effects",
-        "0.10.2",
-        "effects named inputs by position, and `eqn_effects(jaxpr)` was all there "
-        "was; in a jaxpr they name the variable, and there is one function for each "
-        "side",
-    ),
-    Difference(
-        "discharge_state",
-        "0.10.2",
-        "took and gave jaxpr and constants apart (`discharge_state2` did not); takes "
-        "and gives a closed jaxpr",
-    ),
-    Difference(
-        "ClosedJaxpr",
-        "0.11.0",
-        "a jaxpr with the values of its `constvars`; another name of `Jaxpr`, which "
-        "has constvars exactly where it has their values",
-    ),
-    Difference(
-        "lower_jaxpr_to_fun",
-        "0.11.0",
-        "found the types of results itself; wants them as `out_avals`",
-    ),
-    Difference(
-        "linearize_jaxpr, primitive_linearizations",
-        "0.11.1",
-        "residuals were a list; there are structured ones besides, which follow the "
-        "tangents in the linear program",
-    ),
-    Difference(
-        "register_discharge_rule",
-        "0.11.1",
-        "rules got the types of operands and of results; they get a context with both",
-    ),
-    Difference(
-        "lower_jaxpr2",
-        "0.11.1",
-        "a body could write to boxes, whose new contents came before its results; "
-        "there are no boxes",
-    ),
-    Difference(
-        "Traced",
-        "0.11.1",
-        "five constructor arguments; `fun_sourceinfo` is a sixth (objects are copied, "
-        "not constructed)",
-    ),
-    Difference(
-        "error_checks",
-        "0.11.2",
-        "rules got the error first; they get a context before it",
-    ),
-    Difference(
-        "array_result_handler",
-        "0.11.2",
-        "checked its arguments, unless `_skip_checks` was given; does not check them",
-    ),
-    Difference(
-        "dce_rules",
-        "0.12.0",
-        "rules got the used results and the equation; between them they get which "
-        "references are read afterwards",
-    ),
-)
-
-
-def table() -> str:
-    """`DIFFERENCES` as a table in Markdown, as docs/jax-versions.md has it."""
-    lines = ["| name | changed in | what changed |", "|---|---|---|"]
-    for entry in DIFFERENCES:
-        names = ", ".join(f"`{name}`" for name in entry.name.split(", "))
-        lines.append(f"| {names} | {entry.since} | {entry.change} |")
-    return "\n".join(lines) + "\n"
-
-
 def _find(place: str) -> Any:
     """A module, or a class of a module."""
     try:
@@ -332,7 +235,3 @@ def load(
 
 
 FOUND = load()
-
-
-if __name__ == "__main__":
-    print(table(), end="")
