@@ -30,6 +30,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
 
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
@@ -614,4 +615,14 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:
-    return total / count if kind == _MEAN else total
+    if kind != _MEAN:
+        return total
+    sharding = getattr(jax.typeof(total), "sharding", None)
+    partial = getattr(getattr(sharding, "spec", None), "unreduced", None)
+    if not partial:
+        return total / count
+    # JAX takes a factor of the partial sums whose type says that it is the same on
+    # every device; JAX 0.10 has no rule for a divisor.
+    share = jnp.full((), 1 / count, jnp.result_type(total))
+    same = NamedSharding(sharding.mesh, PartitionSpec(reduced=partial))
+    return total * jax.reshard(share, same)

@@ -65,6 +65,11 @@ def by_accumulate(loss, weights, batches):
     return step(weights, [batch(batches, i) for i in range(PARTS)])
 
 
+def by_mean(loss, weights, batches):
+    step = mw.pipeline.accumulate(jax.grad(loss), microbatches=PARTS)
+    return step(weights, [batch(batches, i) for i in range(PARTS)])
+
+
 def zeros(weights):
     return jax.reshard(jax.tree.map(jnp.zeros_like, weights), P(unreduced={"x"}))
 
@@ -142,7 +147,7 @@ def test_parts_of_named_computations_are_summed_once(way):
 
 
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
-@pytest.mark.parametrize("way", [by_calls, by_accumulate])
+@pytest.mark.parametrize("way", [by_calls, by_accumulate, by_mean])
 def test_parts_of_marked_stages_are_summed_once(way, schedule):
     program = check(step_of(way, marked), config_of(marked, schedule=schedule))
     assert sums_over_devices(program) <= len(WEIGHTS)
