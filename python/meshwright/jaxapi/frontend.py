@@ -350,6 +350,7 @@ def _with_params(traced: Any, params: Any) -> Any:
     other = object.__new__(jax.stages.Traced)
     become_traced(other, traced)
     other._params = params
+    other._lojax = None  # What JAX lowers, kept once made: that of the other jaxpr.
     return other
 
 

@@ -114,7 +114,7 @@ _ATTRIBUTES = (
     ("jax._src.stages.ArgInfo", "_aval"),
     ("jax._src.stages.Lowered", "_lowering"),
     ("jax._src.stages.Lowering", "compile_args const_args"),
-    ("jax._src.stages.Traced", "_consts _params lojax"),
+    ("jax._src.stages.Traced", "_consts _lojax _params lojax"),
     ("jax.experimental.layout.Layout", "from_pjrt_layout"),
     ("jax.sharding.NamedSharding", "_to_xla_hlo_sharding"),
     ("jax.tree_util.PyTreeDef", "from_node_data_and_children"),

@@ -160,11 +160,42 @@ def test_primitives(function):
     check(function)
 
 
-def test_primitives_between_marks():
-    def loss(x):
-        return cube(mw.stage_boundary(cube(x))).sum()
+def marked_loss(x):
+    return cube(mw.stage_boundary(cube(x))).sum()
 
-    check(lambda x: jax.value_and_grad(loss)(x), mw.make_config(MESHES, {}))
+
+def in_microbatches(x):
+    def loss(scale, x):
+        return marked_loss(scale * x)
+
+    return mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(jnp.float32(2), x)
+
+
+def in_a_scan(x):
+    x, _ = jax.lax.scan(lambda x, _: (cube(x), None), x, length=2)
+    return jax.value_and_grad(marked_loss)(x)
+
+
+def holds_on_each_mesh(lowered):
+    return all(mesh["items"] for mesh in lowered.partitioning_result.program["meshes"])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: jax.value_and_grad(marked_loss)(x), in_microbatches, in_a_scan],
+    ids=["step", "microbatches", "scan"],
+)
+def test_marks_divide_what_has_primitives(function):
+    config = mw.make_config(MESHES, {})
+    check(function, config)
+    assert holds_on_each_mesh(mw.jit(function, config).lower(X))
+
+
+def test_auto_divides_what_has_primitives():
+    def step(x):
+        return jax.value_and_grad(lambda x: cube(jnp.sin(cube(x))).sum())(x)
+
+    assert holds_on_each_mesh(mw.auto(step, MESHES).lower(X))
 
 
 def handed_on(x):
@@ -196,7 +227,9 @@ def test_values_of_several_arrays(function):
 
 
 def test_values_of_several_arrays_pass_a_mark():
-    check(marked, mw.make_config(MESHES, {}))
+    config = mw.make_config(MESHES, {})
+    check(marked, config)
+    assert holds_on_each_mesh(mw.jit(marked, config).lower(X))
 
 
 def test_jaxprs_of_annotations_can_be_expanded():
