@@ -34,7 +34,7 @@ def _builtin(name: str) -> PipelineSchedule:
 def _schedule(name: str) -> PipelineSchedule:
     """The schedule with the compiler's name `name`, or of a file."""
     required: dict[str, bool | str] = {"mpmd_pipeline_schedule": name}
-    if native.splits_backward(name):
+    if native.extension().splits_backward(name):
         required["mpmd_split_bwd_fragments"] = True
     # Others are complete lists, which the compiler makes and checks.
     relation = relations().get(name, _no_relation)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiler: texts in, texts out."""
+"""The compiler: texts in, texts out.
+
+What it is asked without a program of its own to partition, `extension` answers:
+python/Extension.cpp says what each of its functions takes and gives.
+"""
 
 from __future__ import annotations
 
@@ -160,114 +164,3 @@ def explain_sharding(
         )
     except compiler.PartitionError as error:
         raise ValueError(str(error)) from None
-
-
-def splits_backward(schedule: str) -> bool:
-    """Whether a schedule has a place for weight gradients that are apart.
-
-    Args:
-      schedule: the compiler's name of it, or `file:PATH`.
-
-    Raises:
-      ValueError: there is no such schedule, or the file is none.
-    """
-    return extension().splits_backward(schedule)
-
-
-def place_stages(schedule: str, meshes: int, stages: int) -> dict[int, int]:
-    """The position of the mesh of each stage, by stage.
-
-    Raises:
-      ValueError: the schedule has no place for so many stages.
-    """
-    return extension().place_stages(schedule, meshes, stages)
-
-
-def layout(text: str) -> list[str]:
-    """The letters of the pieces that each stage of a layout has.
-
-    Raises:
-      ValueError: the text is no layout.
-    """
-    return extension().layout(text)
-
-
-def must_precede(schedule: str, meshes: int, first: Any, second: Any) -> bool:
-    """Whether a schedule that is a relation demands that one step precedes another.
-
-    Args:
-      schedule: the compiler's name of it.
-      meshes: the number of meshes of the pipeline.
-      first: transpose count, whether it is a weight gradient, microbatch, and stage
-        or None.
-      second: likewise.
-
-    Raises:
-      ValueError: the schedule cannot order these two.
-    """
-    return extension().must_precede(schedule, meshes, first, second)
-
-
-def backward_order(schedule: str, count: int, first: int) -> list[int]:
-    """Which of `count` microbatches has its backward first, which next, and so on.
-
-    Args:
-      schedule: the compiler's name of it, or `file:PATH`.
-      count: the number of microbatches.
-      first: the number of the first of them in the program.
-
-    Raises:
-      ValueError: there is no such schedule, or the file is none.
-    """
-    return extension().backward_order(schedule, count, first)
-
-
-def simulate(
-    module: bytes,
-    device: str,
-    profile: str,
-    costs: list[str],
-    processes: int,
-    compiled: str = "",
-    overlaps: bool = True,
-) -> tuple[str, str, list[str]]:
-    """Simulates a partitioned module.
-
-    Args:
-      module: its bytecode.
-      device: a name, or a file of devices.
-      profile: JSON of a recording, or nothing.
-      costs: what custom calls do.
-      processes: how many issue the program.
-      compiled: JSON of what compilers said of its fragments, or nothing.
-      overlaps: whether the parts of overlapped pairs run beside each other.
-
-    Returns:
-      JSON with items, a table for people, and notes on what was guessed.
-
-    Raises:
-      ValueError: an unknown device, a profile that cannot be read, or a program
-        that cannot be simulated.
-    """
-    return extension().simulate(
-        module, device, profile, costs, processes, compiled, overlaps
-    )
-
-
-def draw(text: str, path: str, format: str | None, title: str, recording: str) -> bytes:
-    """Draws a simulation or a program.
-
-    Args:
-      text: JSON of either.
-      path: of the file that it will be; its ending may say the format.
-      format: its name, or None.
-      title: the title.
-      recording: JSON of a run to be drawn beside, or nothing.
-
-    Returns:
-      The contents of the file.
-
-    Raises:
-      ValueError: an unknown format, or a recording that cannot be read.
-    """
-    return extension().draw(text, format or "", path, title, recording)

@@ -96,14 +96,14 @@ def compiler_name(what: str, name: object) -> str:
     """
     if isinstance(name, str) and name.startswith(SCHEDULE_FILE_PREFIX):
         try:
-            native.splits_backward(name)
+            native.extension().splits_backward(name)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
         return name
     found = find_schedule_name(name)
     if found and ":" in found:
         try:
-            native.splits_backward(found)
+            native.extension().splits_backward(found)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
     if found is None:

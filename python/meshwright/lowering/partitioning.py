@@ -295,7 +295,7 @@ def _with_sequence_chunks(traced: jax.stages.Traced, config: Config) -> Config:
             )
         return config
     try:
-        native.splits_backward(wanted)
+        native.extension().splits_backward(wanted)
     except ValueError:  # It knows no chunks, and takes each for a microbatch.
         return config
     return dataclasses.replace(config, schedule_name=wanted)
@@ -312,7 +312,7 @@ def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
         config.schedule == "None"
         or LATE_MERGING_OPTION in options
         or not is_in(traced.jaxpr.jaxpr)
-        or not native.splits_backward(config.schedule)
+        or not native.extension().splits_backward(config.schedule)
     ):
         return config
     return dataclasses.replace(

@@ -163,7 +163,7 @@ def layout(text: str, **counts: int) -> Layout:
             f"type {type(text).__name__}"
         )
     try:
-        found = Layout(text, tuple(native.layout(text)))
+        found = Layout(text, tuple(native.extension().layout(text)))
     except ValueError as error:
         raise ValueError(f"pipeline.{error}, in {text!r}") from None
     if counts:

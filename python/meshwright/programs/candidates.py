@@ -141,7 +141,7 @@ def _compile(
         program = json.loads(parted.program)
         fit = _load(program, parted.fragments, target).fit()
         figures = {"target": target.name if target else "", **fit.as_json()}
-        text, _, _ = native.simulate(
+        text, _, _ = native.extension().simulate(
             parted.bytecode,
             target.entry if target else "cpu",
             "",

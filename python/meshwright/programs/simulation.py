@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..aot.names import device_name
-from ..compiler.native import draw as draw_text
-from ..compiler.native import simulate as simulate_text
+from ..compiler.native import extension
 from ..core.files import whole_file
 from ..runtime.watch.profile import Recording
 from ..tracing.arguments import several
@@ -241,7 +240,7 @@ def simulate(
     """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
     if overlap not in ("pairs", "none"):
         raise ValueError(f"overlap is {overlap!r}; expected 'pairs' or 'none'")
-    text, table, notes = simulate_text(
+    text, table, notes = extension().simulate(
         module,
         os.fspath(device),
         _profile_text(profile),
@@ -285,6 +284,8 @@ def draw(
     elif recorded is not None:
         with open(recorded, encoding="utf-8") as file:
             recording = file.read()
-    contents = draw_text(text, path, format, title or os.path.basename(path), recording)
+    contents = extension().draw(
+        text, format or "", path, title or os.path.basename(path), recording
+    )
     with whole_file(path, "wb") as file:
         file.write(contents)

@@ -37,5 +37,5 @@ def stage_assignment(name: str, meshes: Iterable[str], stages: int) -> dict[int,
     """
     names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
     schedule = compiler_name("stage_assignment", name)
-    places = native.place_stages(schedule, len(names), stages)
+    places = native.extension().place_stages(schedule, len(names), stages)
     return {stage: names[mesh] for stage, mesh in sorted(places.items())}

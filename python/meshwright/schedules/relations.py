@@ -64,7 +64,7 @@ def _relation(schedule: Schedule) -> SchedulingPredicate:
                     "computations a stage in name_to_stage_assignment"
                 )
         try:
-            return native.must_precede(
+            return native.extension().must_precede(
                 schedule.name, context.num_meshes, *map(_step, pair)
             )
         except ValueError as error:

@@ -114,5 +114,5 @@ def with_towers(config: Config, graph: Graph, places: Mapping[int, str]) -> Conf
     feeding = {graph.place(giver)[0].name for giver, _ in graph.feeds}
     entries += [f"{t.name}>" for t in graph.towers[:-1] if t.name not in feeding]
     name = f"{config.schedule}:{';'.join(entries)}"
-    native.splits_backward(name)  # Says why, if it is none.
+    native.extension().splits_backward(name)  # Says why, if it is none.
     return dataclasses.replace(config, schedule_name=name)

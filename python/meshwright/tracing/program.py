@@ -105,4 +105,4 @@ def backward_order(count: int, first: int = 0) -> list[int]:
     program = _program.get()
     if program is None:
         return list(range(count))
-    return native.backward_order(program.schedule, count, first)
+    return native.extension().backward_order(program.schedule, count, first)
