@@ -493,12 +493,12 @@ NB_MODULE(_meshwright, m) {
       "devices", &getDevicesAsJson,
       "The devices that come with Meshwright, as JSON: by name the figures of "
       "the cost model, and what XLA's compiler asks of a GPU.");
-  m.def(
-      "array_bytes", &countBytes, nb::arg("device"), nb::arg("bits"),
-      nb::arg("shape"), nb::arg("order"),
-      "Bytes of its memory in which a device keeps an array with elements of "
-      "so many bits; `order` are its dimensions from major to minor, or empty "
-      "for the device's own. Raises ValueError for an unknown device.");
+  m.def("array_bytes", &countBytes, nb::arg("device"), nb::arg("bits"),
+        nb::arg("shape"), nb::arg("order"),
+        "Bytes of its memory in which a device keeps an array with elements of "
+        "that many bits; `order` are its dimensions from major to minor, or "
+        "empty "
+        "for the device's own. Raises ValueError for an unknown device.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");

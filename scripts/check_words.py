@@ -21,6 +21,7 @@ WORDS = {
     r"nobody|somebody|anybody": "the op, process or caller that is meant",
     r"told": "given, reported, distinguished (for “told apart”)",
     r"be had": "available",
+    r"so many": "this many, that many, a number of",
     r"whoever": "the caller, reader or process that is meant",
     r"anew": "again, re- (recomputed, renumbered)",
     r"for ever": "forever, without end",

@@ -54,7 +54,7 @@ int64_t meshwright::countBytes(RankedTensorType type) {
 }
 
 namespace {
-/// Arrays with elements of so many bits, in tiles.
+/// Arrays with elements of a number of bits, in tiles.
 class TiledArrays {
 public:
   TiledArrays(const Tiling &tiling, uint64_t bits)
@@ -67,7 +67,7 @@ public:
                          ArrayRef<int64_t> order) const;
 
 private:
-  /// Elements that so many rows and columns take. A tile has `least` rows or more,
+  /// Elements that a number of rows and columns take. A tile has `least` rows or more,
   /// since a word is never divided.
   uint64_t pad(uint64_t rows, uint64_t columns, uint64_t least) const {
     uint64_t most = std::max<uint64_t>(tiling.rows, least);

@@ -23,7 +23,7 @@ int64_t countBytes(mlir::RankedTensorType type);
 int64_t countBytes(mlir::RankedTensorType type, const Device &device,
                    llvm::ArrayRef<int64_t> order = {});
 
-/// The same for elements of so many bits.
+/// The same for elements of a number of bits.
 int64_t countBytes(llvm::ArrayRef<int64_t> shape, int64_t bits,
                    const Device &device, llvm::ArrayRef<int64_t> order = {});
 

@@ -79,7 +79,7 @@ struct ExportedProgram {
     bool isRemat = false;
     /// Of a transfer: starts when the calls before it on its mesh have ended.
     bool isDelayed = false;
-    /// Of a transfer to the host: so many calls of its mesh run beside it, and whether the
+    /// Of a transfer to the host: how many calls of its mesh run beside it, and whether the
     /// one after those waits for it.
     int64_t beside = 0;
     bool isAwaited = false;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A runtime issues everything from one thread, and a device takes only so many
+// A runtime issues everything from one thread, and a device takes only a few
 // launches before the next one waits (32 on CPU). Issuing the whole queue of
 // one mesh first would starve the others. So items are issued in the order in
 // which they would start if every fragment took as long as its FLOPs say and

@@ -29,6 +29,6 @@ void meshwright::rankFinalists(std::vector<Layout> finalists,
 
 llvm::Error meshwright::makeNoOrderError() {
   return llvm::createStringError(
-      "the search for a schedule does not support so many stages and "
+      "the search for a schedule does not support that many stages and "
       "microbatches; take fewer, or another schedule");
 }

@@ -22,7 +22,7 @@ struct TextPlanRequest {
   std::vector<std::string> schedules;
   std::vector<int64_t> microbatches, meshes;
   std::vector<std::string> costs;
-  size_t candidates = 0; ///< So many layouts are in the answer's JSON.
+  size_t candidates = 0; ///< How many layouts are in the answer's JSON.
 };
 
 struct TextPlan {

@@ -120,7 +120,7 @@ struct Schedule {
   llvm::Error checkShape(const PlanShape &shape) const;
   /// The list of each mesh. Fails, saying why, if there is none for that shape.
   llvm::Expected<Plan> makePlan(const PlanShape &shape) const;
-  /// The mesh of each stage. Fails if the schedule has no place for so many.
+  /// The mesh of each stage. Fails if the schedule has no place for that many.
   llvm::Expected<std::vector<int64_t>> placeStages(int64_t meshes,
                                                    int64_t stages) const;
 };

@@ -29,7 +29,7 @@ struct ActionCosts {
   std::optional<int64_t> overlapped = std::nullopt;
 
   int64_t get(ActionKind kind) const;
-  /// What a microbatch takes that is so many times as long.
+  /// What a microbatch takes that is this many times as long.
   ActionCosts scaled(int64_t factor) const;
   int64_t getLongest() const {
     return std::max({forward, input, weight, backward});
@@ -74,7 +74,7 @@ struct PipelineCosts {
   /// after the other: a long and a short one hide of each other what short ones do.
   static int64_t getPairTime(const ActionCosts &first,
                              const ActionCosts &second, int64_t apart);
-  /// Makes each microbatch so many times as long: a bucket for each factor.
+  /// Makes each microbatch this many times as long: a bucket for each factor.
   void scaleMicrobatches(llvm::ArrayRef<int64_t> factors);
 };
 

@@ -42,7 +42,7 @@ SimulationResult simulateText(const SimulationRequest &request);
 /// The devices that come with Meshwright: Cost/devices.json.
 std::string getDevicesAsJson();
 
-/// Bytes of its memory in which a device keeps an array with elements of so many
+/// Bytes of its memory in which a device keeps an array with elements of a number of
 /// bits, in an order of dimensions from major to minor, if there is one; none, and an
 /// error, for an unknown device.
 std::optional<int64_t> countArrayBytes(const std::string &device, int64_t bits,

@@ -54,10 +54,10 @@ static cl::opt<std::string>
            cl::desc("Where the configuration for meshwright partition goes"));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print plan and configuration as JSON"));
-static cl::opt<int64_t>
-    compile("compile", cl::sub(subCommand), cl::value_desc("count"),
-            cl::desc("Compile so many of the best layouts for the target, and "
-                     "rank them by what its compiler says"));
+static cl::opt<int64_t> compile(
+    "compile", cl::sub(subCommand), cl::value_desc("count"),
+    cl::desc("Compile this many of the best layouts for the target, and "
+             "rank them by what its compiler says"));
 static cl::opt<std::string> target(
     "target", cl::sub(subCommand), cl::value_desc("v5p:2x2x4|h100:16"),
     cl::desc("Devices for --compile, instead of --device and --devices"));

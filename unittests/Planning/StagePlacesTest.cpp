@@ -30,7 +30,7 @@ TEST(StagePlacesTest, RefusesEmptyStagesAndMeshes) {
   EXPECT_FALSE(normalize(tooMany, 2, 1));
 }
 
-/// All cuts and places of so many layers.
+/// All cuts and places of this many layers.
 static std::set<Key> listAll(size_t layers, int64_t meshes,
                              int64_t mostPerMesh) {
   std::set<Key> all;

@@ -29,7 +29,7 @@ inline constexpr llvm::StringLiteral kReservedHbmBytesAttr =
 /// Unit, on transfers: where it is in the order of its mesh counts. It starts when the
 /// fragments before it have ended, so that its result takes no memory earlier.
 inline constexpr llvm::StringLiteral kDelayedAttr = "mpmd.delayed";
-/// `i64`, on transfers to the host: so many fragments of its mesh run before its operand's
+/// `i64`, on transfers to the host: how many fragments of its mesh run before its operand's
 /// memory is free, because it runs beside them.
 inline constexpr llvm::StringLiteral kBesideAttr = "mpmd.beside";
 /// Unit, on transfers to the host: the fragment after those that run beside it starts only

@@ -265,7 +265,7 @@ static void pairNeighbours(meshwright::Plan &plan) {
     }
 }
 
-/// What each mesh may keep, of so many stages.
+/// What each mesh may keep, of this many stages.
 static LogicalResult readRoom(func::FuncOp func, const TimeSource &source,
                               const meshwright::PlanShape &shape,
                               int64_t stages, std::vector<int64_t> &room) {

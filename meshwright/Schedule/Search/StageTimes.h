@@ -29,7 +29,7 @@ struct StageTimes {
   /// The mesh of each stage; empty if the file leaves that open.
   std::vector<int64_t> placement;
 
-  /// Makes each microbatch so many times as long. Fails if there is not one factor for
+  /// Makes each microbatch this many times as long. Fails if there is not one factor for
   /// each of `microbatches`, or a factor is not positive or makes an action longer than
   /// one may be.
   llvm::Error scaleMicrobatches(llvm::ArrayRef<int64_t> factors,

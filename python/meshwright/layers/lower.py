@@ -145,7 +145,7 @@ def _keep_whole(
 
 
 def _divides(sharding: Any, rows: int) -> bool:
-    """Whether an array of so many rows can have a sharding."""
+    """Whether an array of this many rows can have a sharding."""
     named = sharding.sharding if isinstance(sharding, Format) else sharding
     axes = named.spec[0] if isinstance(named, NamedSharding) and named.spec else None
     if axes in (None, PartitionSpec.UNCONSTRAINED):

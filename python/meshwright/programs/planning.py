@@ -107,10 +107,10 @@ def plan(
       microbatches: numbers of them to try.
       meshes: numbers of them to try; all that divide the devices by default.
       costs: work of custom calls, such as `"flash_attention=flops:4*b*h*t*t*d"`.
-      compile: compile so many of the best layouts of a lowered function for the target,
-        and rank them by what its compiler says (docs/plan.md).
+      compile: how many of the best layouts of a lowered function to compile for the
+        target, and rank them by what its compiler says (docs/plan.md).
       target: devices to compile for, `"v5p:2x2x4"` or `"h100:16"`, in place of device
-        and devices. Without it, so many GPUs of that name, or CPU devices.
+        and devices. Without it, that many GPUs of that name, or CPU devices.
 
     Returns:
       The plan.

@@ -71,7 +71,7 @@ class Stacking:
 
 
 def grouped(counts: Sequence[int], flat: Sequence[Any]) -> list[Sequence[Any]]:
-    """A flat list in groups of so many."""
+    """A flat list in groups of this size."""
     groups, start = [], 0
     for count in counts:
         groups.append(flat[start : start + count])

@@ -32,7 +32,7 @@ from .marks import mark_p
 from .recomputed import is_recomputed
 from .terms import is_float, is_movable, is_number, place_terms
 
-# Indices by which something is read are so many times smaller than that.
+# Indices by which something is read are this many times smaller than that.
 _FEW = 4
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
@@ -465,7 +465,7 @@ def _free_choices(
 
 
 def _chooses(var: compat.Var, size: int) -> bool:
-    """Whether so many bytes may be chosen by a value: a number or a few indices."""
+    """Whether this many bytes may be chosen by a value: a number or a few indices."""
     if is_number(var):
         return True
     return not is_float(var) and _FEW * bytes_of(var.aval) <= size

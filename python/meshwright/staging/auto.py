@@ -24,7 +24,7 @@ from .line import Order, line_up
 from .recomputed import is_recomputed, repeated
 from .search import best_cuts, make_line
 
-# A nested function is opened if it is more than one of so many parts of a stage.
+# A nested function is opened if it costs more than a stage divided by this.
 _PIECES = 64
 
 
@@ -125,7 +125,7 @@ class Division:
 
 
 def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division]:
-    """Divides a body into so many stages.
+    """Divides a body into this many stages.
 
     Args:
       flat: the body. What it recomputes and sends is taken from the forward pass

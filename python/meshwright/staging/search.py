@@ -65,7 +65,7 @@ def _cheapest(
     count = len(total) - 1
     mean = max(total[-1] / parts, 1e-12)
     scale = max(float(line.crossing.max(initial=0)), 1.0)
-    # best[c]: the least for the positions below c in so many parts.
+    # best[c]: the least for the positions below c in this many parts.
     best = np.full(count + 1, np.inf)
     best[0] = 0
     previous: list[np.ndarray] = []
@@ -97,7 +97,7 @@ def _cheapest(
 
 
 def _least_maximum(total: np.ndarray, parts: int) -> float:
-    """The least that the costliest of so many parts can cost."""
+    """The least that the costliest of this many parts can cost."""
     count = len(total) - 1
     worst = total.copy()
     worst[0] = 0

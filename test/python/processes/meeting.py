@@ -10,7 +10,7 @@ import time
 
 
 def meet(processes: int) -> None:
-    """Waits until so many have come here, once the package is imported."""
+    """Waits until this many have come here, once the package is imported."""
     folder = pathlib.Path(os.environ["MEETING"])
     (folder / os.environ["MESHWRIGHT_PROCESS"]).touch()
     while len(list(folder.iterdir())) < processes:

@@ -37,7 +37,7 @@ class Store:
 
 
 def make_world(store, process, count):
-    """What one of so many processes sees of the others."""
+    """What one of this many processes sees of the others."""
     numbers = itertools.count()
     world = SimpleNamespace(
         process=process,

@@ -117,7 +117,7 @@ def make_inputs(stages: int, copies: int = 1):
 
 
 def make_topology(devices: int) -> dict[str, Mesh]:
-    """Four meshes of so many devices; the names are in no order."""
+    """Four meshes of this many devices; the names are in no order."""
     all_devices = np.array(jax.devices()[: MESHES * devices]).reshape(MESHES, devices)
     names = ("first", "encoder", "decoder", "a")
     return {n: Mesh(d, "x") for n, d in zip(names, all_devices, strict=True)}
@@ -153,7 +153,7 @@ def find_bytes(memory) -> list[int]:
 
 
 def make_meshes(sizes) -> dict[str, Mesh]:
-    """Meshes of so many devices, side by side."""
+    """Meshes of this many devices, side by side."""
     ends = np.cumsum(sizes)
     return {
         f"m{i}": Mesh(jax.devices()[end - size : end], "x")

@@ -41,7 +41,7 @@ class Channel:
     """
 
     def __init__(self, world: Any, program: int, items: int, devices: int):
-        """For a program of so many items, on meshes of up to so many devices.
+        """For a program of that many items, on meshes of up to that many devices.
 
         Attributes:
           last: the item that a move after all of them has.

@@ -131,9 +131,9 @@ def _post_ahead(plan: Plan) -> None:
 
     JAX's thread that asks the other process sleeps between two of them, and to wake
     it costs several times what there is to do. Posted ahead an array takes its
-    memory earlier than the schedule says, so only so many bytes are, and none that the
-    program delays. No receive passes another: both sides count what comes between two
-    acknowledgements.
+    memory earlier than the schedule says, so no more than a limit are, and none that
+    the program delays. No receive passes another: both sides count what comes between
+    two acknowledgements.
     """
     first, size = None, 0
     for step in plan.steps:

@@ -116,7 +116,7 @@ class World:
         return number
 
     def reserve(self, count: int) -> int:
-        """The first of so many ids for arrays; equal everywhere, never given again.
+        """The first of this many ids for arrays; equal everywhere, never given again.
 
         Raises:
           ProcessError: there are no more.
@@ -220,7 +220,7 @@ class World:
             ) from error
 
     def _wait(self, wait: Callable[[int, int], Any]) -> Any:
-        """What a call returns that waits for so many milliseconds.
+        """What a call returns that waits for this many milliseconds.
 
         Time in which this process was suspended does not count: JAX's limit ends with
         it, but another attempt may succeed.
@@ -313,7 +313,7 @@ class World:
     # Arrays.
 
     def nothing(self, size: int) -> jax.Array:
-        """What is in error where it is pulled as something of so many bytes."""
+        """What is in error where it is pulled as something of this many bytes."""
         return jax.device_put(np.zeros(2 if size == 1 else 1, np.uint8), self.device)
 
     def start_server(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from .events import Event
 
-# So many times the median of the runs of its program is a run that was held up.
+# A run that takes this many times the median of its program was held up.
 _HELD_UP = 1.5
 
 

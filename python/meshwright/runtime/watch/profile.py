@@ -60,8 +60,8 @@ def profile(
       merge: with several processes, whether process 0 gets the events of all, by its
         own clock, and alone writes the file. All processes have to enter and leave
         the block then. Otherwise each keeps, and writes, its own.
-      every: of each program the first run is recorded, and every so many from there
-        on: what a recording costs is paid in those alone.
+      every: of each program the first run is recorded, and from there on one of this
+        many: what a recording costs is paid in those alone.
 
     Raises:
       ValueError: `every` is less than 1.

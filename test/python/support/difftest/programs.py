@@ -87,8 +87,8 @@ def larger(ours: dict[str, int], theirs: dict[str, int]) -> dict[str, tuple]:
     return {key: (n, theirs[key]) for key, n in ours.items() if n > theirs[key]}
 
 
-# Of so many programs of each kind, one is run also where nothing says that its numbers
-# are others.
+# One in this many programs of each kind is run also where nothing says that its
+# numbers are others.
 RUN_ANYWAY = 8
 # The peer may leave a call that a callee makes, which its own export refuses; or it
 # finds what it asks users to tell.
