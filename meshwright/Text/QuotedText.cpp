@@ -72,8 +72,8 @@ raw_ostream &meshwright::operator<<(raw_ostream &os, const TextOption &option) {
   return os << '}';
 }
 
-bool llvm::cl::parser<TextOption>::parse(Option &option, StringRef,
-                                         StringRef text, TextOption &value) {
+bool meshwright::parseOption(llvm::cl::Option &option, StringRef text,
+                             TextOption &value) {
   StringRef rest = text;
   if (!takeText(rest, "", value.text))
     return option.error("missing '\"' at the end of: " + text);
@@ -81,12 +81,4 @@ bool llvm::cl::parser<TextOption>::parse(Option &option, StringRef,
     return option.error("unexpected characters after the quoted string: " +
                         rest);
   return false;
-}
-
-void llvm::cl::parser<TextOption>::printOptionDiff(const Option &option,
-                                                   const TextOption &value,
-                                                   const OptVal &,
-                                                   size_t globalWidth) const {
-  printOptionName(option, globalWidth);
-  outs() << "= " << value << "\n";
 }

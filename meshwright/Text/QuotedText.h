@@ -15,6 +15,7 @@
 #ifndef MESHWRIGHT_TEXT_QUOTEDTEXT_H
 #define MESHWRIGHT_TEXT_QUOTEDTEXT_H
 
+#include "meshwright/Text/OptionParser.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/CommandLine.h"
 #include <string>
@@ -51,21 +52,19 @@ struct TextOption {
 };
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const TextOption &option);
 
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 TextOption &value);
+
 } // namespace meshwright
 
 namespace llvm::cl {
 
 template <>
 class parser<meshwright::TextOption>
-    : public basic_parser<meshwright::TextOption> {
+    : public meshwright::OptionParser<meshwright::TextOption> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef name, StringRef text,
-             meshwright::TextOption &value);
+  using OptionParser::OptionParser;
   StringRef getValueName() const override { return "text"; }
-  void printOptionDiff(const Option &option,
-                       const meshwright::TextOption &value, const OptVal &,
-                       size_t globalWidth) const;
 };
 
 } // namespace llvm::cl

@@ -138,15 +138,6 @@ parseEntries(llvm::cl::Option &opt, StringRef arg, StringRef form,
   return false;
 }
 
-/// Prints one line of --print-options: the option, its value and its default.
-static void printDiff(const llvm::cl::Option &opt, const Twine &value,
-                      size_t globalWidth) {
-  llvm::outs() << "  --" << opt.ArgStr;
-  if (globalWidth > opt.ArgStr.size())
-    llvm::outs().indent(globalWidth - opt.ArgStr.size());
-  llvm::outs() << " = " << value << '\n';
-}
-
 /// `mesh/cpu` is a name, unlike `mesh/3`. A memory kind may follow.
 static void takeCpuSuffix(StringRef &rest, std::string &target) {
   StringRef tail = rest;
@@ -158,10 +149,8 @@ static void takeCpuSuffix(StringRef &rest, std::string &target) {
   rest = tail.substr(kind.size());
 }
 
-namespace llvm::cl {
-
-bool parser<NameAssignment>::parse(Option &opt, StringRef argName,
-                                   StringRef arg, NameAssignment &value) {
+bool mlir::mpmd::parseOption(llvm::cl::Option &opt, StringRef arg,
+                             NameAssignment &value) {
   value.entries.clear();
   return parseEntries(
       opt, arg, "name@mesh or name@mesh/stage",
@@ -186,15 +175,8 @@ bool parser<NameAssignment>::parse(Option &opt, StringRef argName,
       });
 }
 
-void parser<NameAssignment>::printOptionDiff(const Option &opt,
-                                             const NameAssignment &value,
-                                             const OptVal &defaultValue,
-                                             size_t globalWidth) const {
-  printDiff(opt, llvm::to_string(value), globalWidth);
-}
-
-bool parser<IndexAssignment>::parse(Option &opt, StringRef argName,
-                                    StringRef arg, IndexAssignment &value) {
+bool mlir::mpmd::parseOption(llvm::cl::Option &opt, StringRef arg,
+                             IndexAssignment &value) {
   value.entries.clear();
   return parseEntries(
       opt, arg, "index@mesh", [&](StringRef key, StringRef target) {
@@ -212,16 +194,8 @@ bool parser<IndexAssignment>::parse(Option &opt, StringRef argName,
       });
 }
 
-void parser<IndexAssignment>::printOptionDiff(const Option &opt,
-                                              const IndexAssignment &value,
-                                              const OptVal &defaultValue,
-                                              size_t globalWidth) const {
-  printDiff(opt, llvm::to_string(value), globalWidth);
-}
-
-bool parser<InputOutputConstraint>::parse(Option &opt, StringRef argName,
-                                          StringRef arg,
-                                          InputOutputConstraint &value) {
+bool mlir::mpmd::parseOption(llvm::cl::Option &opt, StringRef arg,
+                             InputOutputConstraint &value) {
   auto [input, output] = arg.split(':');
   if (input.trim().getAsInteger(10, value.input))
     return opt.error("invalid input index of a constraint, expected "
@@ -233,11 +207,3 @@ bool parser<InputOutputConstraint>::parse(Option &opt, StringRef argName,
                      output);
   return false;
 }
-
-void parser<InputOutputConstraint>::printOptionDiff(
-    const Option &opt, const InputOutputConstraint &value,
-    const OptVal &defaultValue, size_t globalWidth) const {
-  printDiff(opt, llvm::to_string(value), globalWidth);
-}
-
-} // namespace llvm::cl

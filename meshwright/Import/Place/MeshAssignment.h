@@ -20,6 +20,7 @@
 #ifndef MESHWRIGHT_IMPORT_PLACE_MESHASSIGNMENT_H
 #define MESHWRIGHT_IMPORT_PLACE_MESHASSIGNMENT_H
 
+#include "meshwright/Text/OptionParser.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CommandLine.h"
@@ -88,45 +89,34 @@ struct InputOutputConstraint {
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const InputOutputConstraint &value);
 
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 NameAssignment &value);
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 IndexAssignment &value);
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 InputOutputConstraint &value);
+
 } // namespace mlir::mpmd
 
-// Each parser reports a malformed value through `opt` and returns true.
 namespace llvm::cl {
 
 template <>
 class parser<mlir::mpmd::NameAssignment>
-    : public basic_parser<mlir::mpmd::NameAssignment> {
+    : public meshwright::OptionParser<mlir::mpmd::NameAssignment> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &opt, StringRef argName, StringRef arg,
-             mlir::mpmd::NameAssignment &value);
-  void printOptionDiff(const Option &opt,
-                       const mlir::mpmd::NameAssignment &value,
-                       const OptVal &defaultValue, size_t globalWidth) const;
+  using OptionParser::OptionParser;
 };
-
 template <>
 class parser<mlir::mpmd::IndexAssignment>
-    : public basic_parser<mlir::mpmd::IndexAssignment> {
+    : public meshwright::OptionParser<mlir::mpmd::IndexAssignment> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &opt, StringRef argName, StringRef arg,
-             mlir::mpmd::IndexAssignment &value);
-  void printOptionDiff(const Option &opt,
-                       const mlir::mpmd::IndexAssignment &value,
-                       const OptVal &defaultValue, size_t globalWidth) const;
+  using OptionParser::OptionParser;
 };
-
 template <>
 class parser<mlir::mpmd::InputOutputConstraint>
-    : public basic_parser<mlir::mpmd::InputOutputConstraint> {
+    : public meshwright::OptionParser<mlir::mpmd::InputOutputConstraint> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &opt, StringRef argName, StringRef arg,
-             mlir::mpmd::InputOutputConstraint &value);
-  void printOptionDiff(const Option &opt,
-                       const mlir::mpmd::InputOutputConstraint &value,
-                       const OptVal &defaultValue, size_t globalWidth) const;
+  using OptionParser::OptionParser;
 };
 
 } // namespace llvm::cl

@@ -255,9 +255,9 @@ raw_ostream &mlir::mpmd::operator<<(raw_ostream &os,
 // Pass options
 //===----------------------------------------------------------------------===//
 
-/// Returns true on error, as option parsers do.
 template <typename RuleT>
-static bool parseOption(llvm::cl::Option &option, StringRef text, RuleT &rule) {
+static bool parseRuleOption(llvm::cl::Option &option, StringRef text,
+                            RuleT &rule) {
   llvm::Expected<RuleT> parsed = parseRule<RuleT>(text);
   if (!parsed)
     return option.error(llvm::toString(parsed.takeError()));
@@ -265,17 +265,12 @@ static bool parseOption(llvm::cl::Option &option, StringRef text, RuleT &rule) {
   return false;
 }
 
-bool llvm::cl::parser<FragmentMergeRule>::parse(Option &option, StringRef,
-                                                StringRef text,
-                                                FragmentMergeRule &rule) {
-  return parseOption(option, text, rule);
+bool mlir::mpmd::parseOption(llvm::cl::Option &option, StringRef text,
+                             FragmentMergeRule &rule) {
+  return parseRuleOption(option, text, rule);
 }
 
-bool llvm::cl::parser<FragmentScheduleRule>::parse(Option &option, StringRef,
-                                                   StringRef text,
-                                                   FragmentScheduleRule &rule) {
-  return parseOption(option, text, rule);
+bool mlir::mpmd::parseOption(llvm::cl::Option &option, StringRef text,
+                             FragmentScheduleRule &rule) {
+  return parseRuleOption(option, text, rule);
 }
-
-void llvm::cl::parser<FragmentMergeRule>::anchor() {}
-void llvm::cl::parser<FragmentScheduleRule>::anchor() {}

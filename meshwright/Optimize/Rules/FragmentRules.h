@@ -21,6 +21,7 @@
 #define MESHWRIGHT_OPTIMIZE_RULES_FRAGMENTRULES_H
 
 #include "meshwright/Fragments/FragmentInfo.h"
+#include "meshwright/Text/OptionParser.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
@@ -50,30 +51,28 @@ raw_ostream &operator<<(raw_ostream &os, const FragmentScheduleRule &rule);
 llvm::Expected<FragmentMergeRule> parseFragmentMergeRule(StringRef text);
 llvm::Expected<FragmentScheduleRule> parseFragmentScheduleRule(StringRef text);
 
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 FragmentMergeRule &value);
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 FragmentScheduleRule &value);
+
 } // namespace mlir::mpmd
 
 namespace llvm::cl {
 
 template <>
 class parser<mlir::mpmd::FragmentMergeRule>
-    : public basic_parser<mlir::mpmd::FragmentMergeRule> {
+    : public meshwright::OptionParser<mlir::mpmd::FragmentMergeRule> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef name, StringRef text,
-             mlir::mpmd::FragmentMergeRule &rule);
+  using OptionParser::OptionParser;
   StringRef getValueName() const override { return "merge-rule"; }
-  void anchor() override;
 };
-
 template <>
 class parser<mlir::mpmd::FragmentScheduleRule>
-    : public basic_parser<mlir::mpmd::FragmentScheduleRule> {
+    : public meshwright::OptionParser<mlir::mpmd::FragmentScheduleRule> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef name, StringRef text,
-             mlir::mpmd::FragmentScheduleRule &rule);
+  using OptionParser::OptionParser;
   StringRef getValueName() const override { return "schedule-rule"; }
-  void anchor() override;
 };
 
 } // namespace llvm::cl

@@ -94,49 +94,30 @@ llvm::raw_ostream &mlir::mpmd::operator<<(llvm::raw_ostream &os,
   return os << '}';
 }
 
-bool llvm::cl::parser<ScheduleOption>::parse(Option &option, StringRef,
-                                             StringRef text,
-                                             ScheduleOption &value) {
-  Expected<ScheduleOption> parsed = parseSchedule(text);
+bool mlir::mpmd::parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                             ScheduleOption &value) {
+  llvm::Expected<ScheduleOption> parsed = parseSchedule(text);
   if (!parsed)
-    return option.error(toString(parsed.takeError()));
+    return option.error(llvm::toString(parsed.takeError()));
   value = std::move(*parsed);
   return false;
 }
 
-void llvm::cl::parser<ScheduleOption>::printOptionDiff(
-    const Option &option, const ScheduleOption &value, const OptVal &,
-    size_t globalWidth) const {
-  printOptionName(option, globalWidth);
-  outs() << "= " << value << "\n";
-}
-
-bool llvm::cl::parser<PrefixedScheduleOption>::parse(
-    Option &option, StringRef, StringRef text, PrefixedScheduleOption &value) {
-  constexpr StringLiteral kBare[] = {"none", "1F1B", "Circular"};
-  if (!is_contained(kBare, text) && !text.starts_with("builtin:") &&
+bool mlir::mpmd::parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                             PrefixedScheduleOption &value) {
+  constexpr llvm::StringLiteral kBare[] = {"none", "1F1B", "Circular"};
+  if (!llvm::is_contained(kBare, text) && !text.starts_with("builtin:") &&
       !text.starts_with("file:")) {
     std::string problem = "unknown pipeline schedule '" + text.str() +
                           "', expected " +
-                          join(std::begin(kBare), std::end(kBare), ", ") +
+                          llvm::join(std::begin(kBare), std::end(kBare), ", ") +
                           ", builtin:NAME or file:PATH; ";
     const meshwright::Schedule *meant = meshwright::findSchedule(text);
     if (!meant)
       return option.error(problem + meshwright::listSchedules(text));
-    bool isBare = is_contained(kBare, meant->name);
+    bool isBare = llvm::is_contained(kBare, meant->name);
     return option.error(problem + "did you mean " + (isBare ? "" : "builtin:") +
                         meant->name + "?");
   }
-  Expected<ScheduleOption> parsed = parseSchedule(text);
-  if (!parsed)
-    return option.error(toString(parsed.takeError()));
-  static_cast<ScheduleOption &>(value) = std::move(*parsed);
-  return false;
-}
-
-void llvm::cl::parser<PrefixedScheduleOption>::printOptionDiff(
-    const Option &option, const PrefixedScheduleOption &value, const OptVal &,
-    size_t globalWidth) const {
-  printOptionName(option, globalWidth);
-  outs() << "= " << value << "\n";
+  return parseOption(option, text, static_cast<ScheduleOption &>(value));
 }

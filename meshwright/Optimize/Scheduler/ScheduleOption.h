@@ -6,6 +6,7 @@
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEOPTION_H
 
 #include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Text/OptionParser.h"
 #include "llvm/Support/CommandLine.h"
 #include <memory>
 
@@ -54,34 +55,28 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
 /// and everything that has a prefix.
 struct PrefixedScheduleOption : ScheduleOption {};
 
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 ScheduleOption &value);
+bool parseOption(llvm::cl::Option &option, llvm::StringRef text,
+                 PrefixedScheduleOption &value);
+
 } // namespace mlir::mpmd
 
 namespace llvm::cl {
 
 template <>
 class parser<mlir::mpmd::ScheduleOption>
-    : public basic_parser<mlir::mpmd::ScheduleOption> {
+    : public meshwright::OptionParser<mlir::mpmd::ScheduleOption> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef name, StringRef text,
-             mlir::mpmd::ScheduleOption &value);
+  using OptionParser::OptionParser;
   StringRef getValueName() const override { return "schedule"; }
-  void printOptionDiff(const Option &option,
-                       const mlir::mpmd::ScheduleOption &value,
-                       const OptVal &defaultValue, size_t globalWidth) const;
 };
-
 template <>
 class parser<mlir::mpmd::PrefixedScheduleOption>
-    : public basic_parser<mlir::mpmd::PrefixedScheduleOption> {
+    : public meshwright::OptionParser<mlir::mpmd::PrefixedScheduleOption> {
 public:
-  using basic_parser::basic_parser;
-  bool parse(Option &option, StringRef name, StringRef text,
-             mlir::mpmd::PrefixedScheduleOption &value);
+  using OptionParser::OptionParser;
   StringRef getValueName() const override { return "schedule"; }
-  void printOptionDiff(const Option &option,
-                       const mlir::mpmd::PrefixedScheduleOption &value,
-                       const OptVal &defaultValue, size_t globalWidth) const;
 };
 
 } // namespace llvm::cl
