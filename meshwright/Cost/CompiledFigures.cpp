@@ -8,7 +8,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace meshwright;
@@ -91,14 +90,5 @@ meshwright::readCompiledFigures(StringRef path) {
   llvm::SmallString<128> file(path);
   if (llvm::sys::fs::is_directory(path))
     llvm::sys::path::append(file, "compiled.json");
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("cannot read " + file.str() + ": " +
-                                   buffer.getError().message());
-  llvm::Expected<CompiledFigures> figures =
-      parseCompiledFigures((*buffer)->getBuffer());
-  if (!figures)
-    return llvm::createStringError(file.str() + ": " +
-                                   llvm::toString(figures.takeError()));
-  return figures;
+  return parseFile(file, parseCompiledFigures);
 }

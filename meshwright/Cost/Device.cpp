@@ -11,7 +11,6 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -263,14 +262,8 @@ llvm::Expected<Device> meshwright::findDevice(llvm::StringRef nameOrFile) {
         llvm::toString(found.takeError()) +
         "; figures of others go into a file, --device FILE.json");
   }
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("cannot read " + path + ": " +
-                                   buffer.getError().message());
-  llvm::Expected<std::vector<Device>> devices =
-      parseDevices((*buffer)->getBuffer());
+  llvm::Expected<std::vector<Device>> devices = parseFile(path, parseDevices);
   if (!devices)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(devices.takeError()));
+    return devices.takeError();
   return choose(*devices, name, name.empty() ? path : path + ": ");
 }

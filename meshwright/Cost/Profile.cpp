@@ -4,12 +4,11 @@
 
 #include "meshwright/Cost/Profile.h"
 #include "meshwright/Cost/Flops.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Text/JsonMembers.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -65,116 +64,33 @@ std::optional<double> Profile::findTransferSeconds(StringRef from, StringRef to,
 // Files
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Reads the keys of one entry of a profile, or event of a recording.
-class EntryReader {
-public:
-  EntryReader(const json::Value &value, json::Path path)
-      : object(value.getAsObject()), path(path) {
-    if (!object)
-      path.report("expected an object");
-  }
-  explicit operator bool() const { return object; }
-
-  bool readText(StringRef key, std::string &text) {
-    std::optional<StringRef> found = object->getString(key);
-    if (!found)
-      return fail(key, "expected a text");
-    text = found->str();
-    return true;
-  }
-  bool readNumber(StringRef key, double &number, bool isNeeded = true) {
-    const json::Value *value = object->get(key);
-    if ((!value || value->getAsNull()) && !isNeeded)
-      return true;
-    std::optional<double> found =
-        value ? value->getAsNumber() : std::optional<double>();
-    if (!found || *found < 0)
-      return fail(key, "expected a number of at least 0");
-    if (*found > kMostFigure)
-      return fail(key, "expected a number of at most 1e30");
-    number = *found;
-    return true;
-  }
-  bool readCount(StringRef key, int64_t &count, bool isNeeded = true) {
-    if (!isNeeded && isNull(key))
-      return true;
-    std::optional<int64_t> found = object->getInteger(key);
-    if (!found || *found < 0)
-      return fail(key, "expected a whole number of at least 0");
-    count = *found;
-    return true;
-  }
-  bool readTexts(StringRef key, std::vector<std::string> &texts) {
-    const json::Array *list = object->getArray(key);
-    if (!list)
-      return fail(key, "expected a list of texts");
-    for (const json::Value &value : *list) {
-      if (!value.getAsString())
-        return fail(key, "expected a list of texts");
-      texts.push_back(value.getAsString()->str());
-    }
-    return true;
-  }
-  bool isNull(StringRef key) const {
-    const json::Value *value = object->get(key);
-    return !value || value->getAsNull();
-  }
-
-private:
-  bool fail(StringRef key, llvm::StringLiteral message) {
-    path.field(key).report(message);
-    return false;
-  }
-  const json::Object *object;
-  json::Path path;
-};
-} // namespace
-
-using EntryParser = llvm::function_ref<bool(const json::Value &, json::Path)>;
-
-static bool readList(const json::Object &object, StringRef key, json::Path path,
-                     EntryParser parse) {
-  const json::Array *list = object.getArray(key);
-  if (!list) {
-    path.field(key).report("expected a list");
-    return false;
-  }
-  json::Path here = path.field(key);
-  for (auto [index, value] : llvm::enumerate(*list))
-    if (!parse(value, here.index(index)))
-      return false;
-  return true;
-}
-
-static bool readProfileObject(const json::Object &object, Profile &profile,
+static bool readProfileObject(const json::Value &value, Profile &profile,
                               json::Path path) {
-  return readList(object, "fragments", path,
-                  [&](const json::Value &value, json::Path at) {
-                    EntryReader reader(value, at);
-                    Profile::Fragment fragment;
-                    if (!reader || !reader.readText("name", fragment.name) ||
-                        !reader.readText("mesh", fragment.mesh) ||
-                        !reader.readTexts("origins", fragment.origins) ||
-                        !reader.readNumber("flops", fragment.flops, false) ||
-                        !reader.readCount("calls", fragment.calls) ||
-                        !reader.readNumber("seconds", fragment.seconds))
-                      return false;
-                    profile.fragments.push_back(std::move(fragment));
-                    return true;
-                  }) &&
-         readList(object, "transfers", path,
-                  [&](const json::Value &value, json::Path at) {
-                    EntryReader reader(value, at);
-                    Profile::Transfer transfer;
-                    if (!reader || !reader.readText("name", transfer.name) ||
-                        !reader.readNumber("bytes", transfer.bytes) ||
-                        !reader.readCount("calls", transfer.calls) ||
-                        !reader.readNumber("seconds", transfer.seconds))
-                      return false;
-                    profile.transfers.push_back(std::move(transfer));
-                    return true;
-                  });
+  JsonMembers members(value, path);
+  return members.read("fragments", [&](const json::Value &value,
+                                       json::Path at) {
+    JsonMembers entry(value, at);
+    Profile::Fragment fragment;
+    if (!entry || !entry.read("name", fragment.name) ||
+        !entry.read("mesh", fragment.mesh) ||
+        !entry.read("origins", fragment.origins) ||
+        !entry.read("flops", fragment.flops, false) ||
+        !entry.read("calls", fragment.calls) ||
+        !entry.read("seconds", fragment.seconds))
+      return false;
+    profile.fragments.push_back(std::move(fragment));
+    return true;
+  }) && members.read("transfers", [&](const json::Value &value, json::Path at) {
+    JsonMembers entry(value, at);
+    Profile::Transfer transfer;
+    if (!entry || !entry.read("name", transfer.name) ||
+        !entry.read("bytes", transfer.bytes) ||
+        !entry.read("calls", transfer.calls) ||
+        !entry.read("seconds", transfer.seconds))
+      return false;
+    profile.transfers.push_back(std::move(transfer));
+    return true;
+  }) && members.read("issue_seconds", profile.issueSeconds, false);
 }
 
 static double findMedian(std::vector<double> &values) {
@@ -226,28 +142,25 @@ private:
 } // namespace
 
 bool RecordingReader::readEvent(const json::Value &value, json::Path path) {
-  EntryReader reader(value, path);
+  JsonMembers event(value, path);
   std::string kind, name, mesh;
   std::vector<std::string> origins;
   double bytes = 0, start = 0, stop = 0, issue = 0, flops = 0;
   // Without an item, each event is a transfer of its own.
   int64_t run = 0, item = -1 - static_cast<int64_t>(moves.size()), process = 0;
-  if (!reader || !reader.readText("kind", kind) ||
-      !reader.readText("name", name) || !reader.readText("mesh", mesh) ||
-      !reader.readTexts("origins", origins) ||
-      !reader.readNumber("bytes", bytes) ||
-      !reader.readNumber("start", start) || !reader.readNumber("stop", stop) ||
-      !reader.readNumber("flops", flops, false) ||
-      !reader.readNumber("issue_seconds", issue) ||
-      !reader.readCount("run", run, false) ||
-      !reader.readCount("item", item, false) ||
-      !reader.readCount("process", process, false))
+  if (!event || !event.read("kind", kind) || !event.read("name", name) ||
+      !event.read("mesh", mesh) || !event.read("origins", origins) ||
+      !event.read("bytes", bytes) || !event.read("start", start) ||
+      !event.read("stop", stop) || !event.read("flops", flops, false) ||
+      !event.read("issue_seconds", issue) || !event.read("run", run, false) ||
+      !event.read("item", item, false) ||
+      !event.read("process", process, false))
     return false;
   if (stop < start) {
     path.field("stop").report("expected a time not before \"start\"");
     return false;
   }
-  bool hasFailed = !reader.isNull("error");
+  bool hasFailed = !event.isNull("error");
   if (!hasFailed)
     issues.push_back(issue);
   programs[run].emplace(name, mesh);
@@ -339,13 +252,13 @@ void RecordingReader::finish(Profile &profile) {
     profile.issueSeconds = findMedian(issues);
 }
 
-static bool readRecording(const json::Object &object, Profile &profile,
+static bool readRecording(const json::Value &value, Profile &profile,
                           json::Path path) {
   RecordingReader reader;
-  if (!readList(object, "events", path,
-                [&](const json::Value &value, json::Path at) {
-                  return reader.readEvent(value, at);
-                }))
+  if (!JsonMembers(value, path)
+           .read("events", [&](const json::Value &value, json::Path at) {
+             return reader.readEvent(value, at);
+           }))
     return false;
   reader.finish(profile);
   return true;
@@ -371,25 +284,12 @@ llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
     return root.getError();
   }
   Profile profile;
-  if (isProfile) {
-    EntryReader reader(*value, path);
-    if (!readProfileObject(*object, profile, path) ||
-        !reader.readNumber("issue_seconds", profile.issueSeconds, false))
-      return root.getError();
-  } else if (!readRecording(*object, profile, path)) {
+  if (!(isProfile ? readProfileObject(*value, profile, path)
+                  : readRecording(*value, profile, path)))
     return root.getError();
-  }
   return profile;
 }
 
 llvm::Expected<Profile> meshwright::readProfile(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("cannot read " + path + ": " +
-                                   buffer.getError().message());
-  llvm::Expected<Profile> profile = parseProfile((*buffer)->getBuffer());
-  if (!profile)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(profile.takeError()));
-  return profile;
+  return parseFile(path, parseProfile);
 }

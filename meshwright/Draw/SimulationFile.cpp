@@ -4,87 +4,29 @@
 
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Text/Figures.h"
+#include "meshwright/Text/JsonMembers.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace meshwright;
 namespace json = llvm::json;
 
+/// A number that may be null or missing, -1 then.
+static bool readNumberOrNone(JsonMembers &members, llvm::StringRef key,
+                             int32_t &number) {
+  number = -1;
+  if (members.isNull(key))
+    return true;
+  std::optional<int64_t> read = members.find(key)->getAsInteger();
+  if (!read || *read < 0 || *read > INT32_MAX)
+    return members.fail(key, "expected null or an integer, 0 or more");
+  number = *read;
+  return true;
+}
+
 namespace {
-/// Reads the members of one object, and reports the first that is wrong.
-class Members {
-public:
-  Members(const json::Value &value, json::Path path)
-      : object(value.getAsObject()), path(path) {
-    if (!object)
-      path.report("expected an object");
-  }
-
-  bool isObject() const { return object; }
-
-  /// As a drawing can have, and not negative.
-  bool read(llvm::StringRef key, double &number) {
-    const json::Value *value = find(key);
-    std::optional<double> read = value ? value->getAsNumber() : std::nullopt;
-    if (!read || *read < 0)
-      return fail(key, "expected a number, 0 or more");
-    if (*read > kMostFigure)
-      return fail(key, "expected a number of at most 1e30");
-    number = *read;
-    return true;
-  }
-  bool read(llvm::StringRef key, int64_t &number) {
-    const json::Value *value = find(key);
-    std::optional<int64_t> read = value ? value->getAsInteger() : std::nullopt;
-    if (!read || *read < 0)
-      return fail(key, "expected an integer, 0 or more");
-    number = *read;
-    return true;
-  }
-  bool read(llvm::StringRef key, llvm::StringRef &text) {
-    const json::Value *value = find(key);
-    std::optional<llvm::StringRef> read =
-        value ? value->getAsString() : std::nullopt;
-    if (!read)
-      return fail(key, "expected a string");
-    text = *read;
-    return true;
-  }
-  const json::Array *readArray(llvm::StringRef key) {
-    const json::Value *value = find(key);
-    const json::Array *array = value ? value->getAsArray() : nullptr;
-    if (!array)
-      fail(key, "expected a list");
-    return array;
-  }
-  /// A number that may be null or missing, -1 then.
-  bool readNumberOrNone(llvm::StringRef key, int32_t &number) {
-    const json::Value *value = find(key);
-    number = -1;
-    if (!value || value->getAsNull())
-      return true;
-    std::optional<int64_t> read = value->getAsInteger();
-    if (!read || *read < 0 || *read > INT32_MAX)
-      return fail(key, "expected null or an integer, 0 or more");
-    number = *read;
-    return true;
-  }
-  bool fail(llvm::StringRef key, llvm::StringLiteral message) {
-    path.field(key).report(message);
-    return false;
-  }
-
-  const json::Value *find(llvm::StringRef key) const {
-    return object ? object->get(key) : nullptr;
-  }
-  json::Path getPath(llvm::StringRef key) const { return path.field(key); }
-
-private:
-  const json::Object *object;
-  json::Path path;
-};
-
 class SimulationReader {
 public:
   SimulationReader(const json::Value &value, Drawing &drawing)
@@ -93,14 +35,15 @@ public:
   bool read(json::Path path);
 
 private:
-  bool readMeshes(Members &top);
+  bool readMeshes(JsonMembers &top);
   bool readMesh(const json::Value &value, Drawing::Mesh &mesh, json::Path path);
-  bool readEdges(Members &top);
-  bool readItems(Members &top);
+  bool readEdge(const json::Value &value, json::Path path);
+  bool readItemNumber(const json::Value *value, json::Path path,
+                      std::vector<uint32_t> &numbers);
+  bool readItems(JsonMembers &top);
   bool readItem(const json::Value &value, json::Path path);
-  bool readWaits(const json::Array &waits, json::Path path);
-  bool readCriticalPath(Members &top);
-  bool readMeshName(Members &members, llvm::StringRef key, uint32_t &mesh);
+  bool readCriticalPath(JsonMembers &top);
+  bool readMeshName(JsonMembers &members, llvm::StringRef key, uint32_t &mesh);
 
   const json::Value &value;
   Drawing &drawing;
@@ -109,7 +52,7 @@ private:
 };
 } // namespace
 
-bool SimulationReader::readMeshName(Members &members, llvm::StringRef key,
+bool SimulationReader::readMeshName(JsonMembers &members, llvm::StringRef key,
                                     uint32_t &mesh) {
   llvm::StringRef name;
   if (!members.read(key, name))
@@ -121,54 +64,52 @@ bool SimulationReader::readMeshName(Members &members, llvm::StringRef key,
   return true;
 }
 
-bool SimulationReader::readMesh(const json::Value &value, Drawing::Mesh &mesh,
-                                json::Path path) {
-  Members members(value, path);
-  if (!members.isObject() || !members.read("busy_s", mesh.busy) ||
-      !members.read("bubble", mesh.bubble) ||
-      !members.read("peak_bytes", mesh.peak))
+static bool readShare(const json::Value &value, Drawing::Mesh &mesh,
+                      json::Path path) {
+  JsonMembers share(value, path);
+  llvm::StringRef what;
+  double bytes;
+  if (!share || !share.read("what", what) || !share.read("bytes", bytes))
     return false;
-  if (members.find("peak")) {
-    const json::Array *shares = members.readArray("peak");
-    if (!shares)
-      return false;
-    json::Path list = path.field("peak");
-    for (auto [index, each] : llvm::enumerate(*shares)) {
-      Members share(each, list.index(index));
-      llvm::StringRef what;
-      double bytes;
-      if (!share.isObject() || !share.read("what", what) ||
-          !share.read("bytes", bytes))
-        return false;
-      mesh.shares.push_back({what.str(), bytes});
-    }
-  }
-  if (!members.find("memory"))
-    return true;
-  const json::Array *levels = members.readArray("memory");
-  if (!levels)
-    return false;
-  json::Path list = path.field("memory");
-  for (auto [index, each] : llvm::enumerate(*levels)) {
-    const json::Array *pair = each.getAsArray();
-    std::optional<double> time, amount;
-    if (pair && pair->size() == 2) {
-      time = (*pair)[0].getAsNumber();
-      amount = (*pair)[1].getAsNumber();
-    }
-    double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
-    if (!time || !amount || *time < last || *time > kMostFigure ||
-        *amount < 0 || *amount > kMostFigure) {
-      list.index(index).report("expected a time, not before the last, and the "
-                               "bytes from then on, both up to 1e30");
-      return false;
-    }
-    mesh.levels.push_back({*time, *amount});
-  }
+  mesh.shares.push_back({what.str(), bytes});
   return true;
 }
 
-bool SimulationReader::readMeshes(Members &top) {
+static bool readLevel(const json::Value &value, Drawing::Mesh &mesh,
+                      json::Path path) {
+  const json::Array *pair = value.getAsArray();
+  std::optional<double> time, amount;
+  if (pair && pair->size() == 2) {
+    time = (*pair)[0].getAsNumber();
+    amount = (*pair)[1].getAsNumber();
+  }
+  double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
+  if (!time || !amount || *time < last || *time > kMostFigure || *amount < 0 ||
+      *amount > kMostFigure) {
+    path.report("expected a time, not before the last, and the bytes from then "
+                "on, both up to 1e30");
+    return false;
+  }
+  mesh.levels.push_back({*time, *amount});
+  return true;
+}
+
+bool SimulationReader::readMesh(const json::Value &value, Drawing::Mesh &mesh,
+                                json::Path path) {
+  JsonMembers members(value, path);
+  auto readAll = [&](llvm::StringRef key, auto read) {
+    return !members.find(key) ||
+           members.read(key, [&](const json::Value &each, json::Path at) {
+             return read(each, mesh, at);
+           });
+  };
+  return members && members.read("busy_s", mesh.busy) &&
+         members.read("bubble", mesh.bubble) &&
+         members.read("peak_bytes", mesh.peak) && readAll("peak", readShare) &&
+         readAll("memory", readLevel);
+}
+
+bool SimulationReader::readMeshes(JsonMembers &top) {
   const json::Value *value = top.find("meshes");
   const json::Object *object = value ? value->getAsObject() : nullptr;
   if (!object)
@@ -191,48 +132,39 @@ bool SimulationReader::readMeshes(Members &top) {
   return true;
 }
 
-bool SimulationReader::readEdges(Members &top) {
-  if (!top.find("edges"))
-    return true;
-  const json::Array *edges = top.readArray("edges");
-  if (!edges)
+bool SimulationReader::readEdge(const json::Value &value, json::Path path) {
+  JsonMembers members(value, path);
+  Drawing::Edge edge{};
+  if (!members || !readMeshName(members, "source", edge.source) ||
+      !readMeshName(members, "target", edge.target) ||
+      !members.read("bytes", edge.bytes) ||
+      !members.read("transfers", edge.transfers) ||
+      !members.read("busy_s", edge.busy) ||
+      !members.read("slack_s", edge.slack))
     return false;
-  json::Path list = top.getPath("edges");
-  for (auto [index, each] : llvm::enumerate(*edges)) {
-    Members members(each, list.index(index));
-    Drawing::Edge edge{};
-    if (!members.isObject() || !readMeshName(members, "source", edge.source) ||
-        !readMeshName(members, "target", edge.target) ||
-        !members.read("bytes", edge.bytes) ||
-        !members.read("transfers", edge.transfers) ||
-        !members.read("busy_s", edge.busy) ||
-        !members.read("slack_s", edge.slack))
-      return false;
-    drawing.edges.push_back(edge);
-  }
+  drawing.edges.push_back(edge);
   return true;
 }
 
-bool SimulationReader::readWaits(const json::Array &waits, json::Path path) {
-  for (auto [index, each] : llvm::enumerate(waits)) {
-    std::optional<int64_t> item = each.getAsInteger();
-    if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems)) {
-      path.index(index).report("expected the number of an item");
-      return false;
-    }
-    drawing.waits.push_back(*item);
+bool SimulationReader::readItemNumber(const json::Value *value, json::Path path,
+                                      std::vector<uint32_t> &numbers) {
+  std::optional<int64_t> item = value ? value->getAsInteger() : std::nullopt;
+  if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems)) {
+    path.report("expected the number of an item");
+    return false;
   }
+  numbers.push_back(*item);
   return true;
 }
 
 bool SimulationReader::readItem(const json::Value &value, json::Path path) {
-  Members members(value, path);
+  JsonMembers members(value, path);
   Drawing::Bar bar;
   llvm::StringRef kind, name;
-  if (!members.isObject() || !readMeshName(members, "mesh", bar.mesh) ||
+  if (!members || !readMeshName(members, "mesh", bar.mesh) ||
       !members.read("kind", kind) || !members.read("name", name) ||
-      !members.readNumberOrNone("stage", bar.stage) ||
-      !members.readNumberOrNone("microbatch", bar.microbatch) ||
+      !readNumberOrNone(members, "stage", bar.stage) ||
+      !readNumberOrNone(members, "microbatch", bar.microbatch) ||
       !members.read("start_s", bar.start) || !members.read("end_s", bar.stop) ||
       !members.read("bytes", bar.bytes) || !members.read("slack_s", bar.slack))
     return false;
@@ -252,30 +184,20 @@ bool SimulationReader::readItem(const json::Value &value, json::Path path) {
     if (auto it = meshes.find(name.split(" -> ").first); it != meshes.end())
       bar.source = it->second;
   bar.name = drawing.names.add(name);
-  std::string origins;
-  if (members.find("origins")) {
-    const json::Array *list = members.readArray("origins");
-    if (!list)
-      return false;
-    for (auto [index, each] : llvm::enumerate(*list)) {
-      std::optional<llvm::StringRef> origin = each.getAsString();
-      if (!origin) {
-        members.getPath("origins").report("expected a list of strings");
-        return false;
-      }
-      origins += (index ? ", " : "") + origin->str();
-    }
-  }
-  bar.origins = drawing.names.add(origins);
-  const json::Array *waits = members.readArray("waits_for");
-  if (!waits || !readWaits(*waits, path.field("waits_for")))
+  std::vector<std::string> origins;
+  if (members.find("origins") && !members.read("origins", origins))
+    return false;
+  bar.origins = drawing.names.add(llvm::join(origins, ", "));
+  if (!members.read("waits_for", [&](const json::Value &each, json::Path at) {
+        return readItemNumber(&each, at, drawing.waits);
+      }))
     return false;
   drawing.endWaits();
   drawing.bars.push_back(bar);
   return true;
 }
 
-bool SimulationReader::readItems(Members &top) {
+bool SimulationReader::readItems(JsonMembers &top) {
   if (!top.find("items"))
     return top.fail("items", "missing; ask `meshwright simulate` for them with "
                              "--items");
@@ -284,39 +206,25 @@ bool SimulationReader::readItems(Members &top) {
     return false;
   numItems = items->size();
   drawing.bars.reserve(numItems);
-  json::Path list = top.getPath("items");
-  for (auto [index, item] : llvm::enumerate(*items))
-    if (!readItem(item, list.index(index)))
-      return false;
-  return true;
+  return top.read("items", [&](const json::Value &item, json::Path at) {
+    return readItem(item, at);
+  });
 }
 
 /// Items by number, or objects that have one.
-bool SimulationReader::readCriticalPath(Members &top) {
-  if (!top.find("critical_path"))
-    return true;
-  const json::Array *items = top.readArray("critical_path");
-  if (!items)
-    return false;
-  json::Path list = top.getPath("critical_path");
-  for (auto [index, each] : llvm::enumerate(*items)) {
-    const json::Object *object = each.getAsObject();
-    const json::Value *number = object ? object->get("item") : &each;
-    std::optional<int64_t> item =
-        number ? number->getAsInteger() : std::nullopt;
-    if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems)) {
-      list.index(index).report("expected the number of an item");
-      return false;
-    }
-    drawing.criticalPath.push_back(*item);
-  }
-  return true;
+bool SimulationReader::readCriticalPath(JsonMembers &top) {
+  return !top.find("critical_path") ||
+         top.read("critical_path", [&](const json::Value &each, json::Path at) {
+           const json::Object *object = each.getAsObject();
+           return readItemNumber(object ? object->get("item") : &each, at,
+                                 drawing.criticalPath);
+         });
 }
 
 bool SimulationReader::read(json::Path path) {
-  Members top(value, path);
+  JsonMembers top(value, path);
   int64_t version = 0;
-  if (!top.isObject() || !top.read("version", version))
+  if (!top || !top.read("version", version))
     return false;
   if (version != 1)
     return top.fail("version", "expected 1; the file is of another Meshwright");
@@ -330,8 +238,11 @@ bool SimulationReader::read(json::Path path) {
     if (!top.read("utilization", *drawing.utilization))
       return false;
   }
-  if (!readMeshes(top) || !readEdges(top) || !readItems(top) ||
-      !readCriticalPath(top))
+  if (!readMeshes(top) ||
+      (top.find("edges") &&
+       !top.read("edges", [&](const json::Value &edge,
+                              json::Path at) { return readEdge(edge, at); })) ||
+      !readItems(top) || !readCriticalPath(top))
     return false;
   double busy = 0;
   for (const Drawing::Mesh &mesh : drawing.meshes)

@@ -19,17 +19,6 @@ static constexpr double kMostLayers = 4096, kLargestBatch = 1 << 24;
 /// A backward pass has two products for each one of the forward pass.
 static constexpr double kBackwardPerForward = 2;
 
-static bool checkKeys(const json::Object &object,
-                      llvm::ArrayRef<llvm::StringLiteral> known,
-                      json::Path path) {
-  for (const auto &[key, value] : object)
-    if (!llvm::is_contained(known, StringRef(key))) {
-      path.field(key).report("unknown key");
-      return false;
-    }
-  return true;
-}
-
 /// A number of at least 0; `byDefault` where it is missing, if that is given.
 static bool readNumber(const json::Object &object, StringRef key,
                        double &number, json::Path path,

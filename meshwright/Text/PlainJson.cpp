@@ -51,3 +51,14 @@ llvm::Expected<llvm::json::Value> meshwright::parsePlainJson(StringRef text) {
   return llvm::make_error<llvm::json::ParseError>(
       "Nested too deeply", before.count('\n') + 1, column, before.size());
 }
+
+bool meshwright::checkKeys(const llvm::json::Object &object,
+                           llvm::ArrayRef<llvm::StringLiteral> known,
+                           llvm::json::Path path) {
+  for (const auto &[key, value] : object)
+    if (!llvm::is_contained(known, llvm::StringRef(key))) {
+      path.field(key).report("unknown key");
+      return false;
+    }
+  return true;
+}

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_TEXT_PLAINJSON_H
 
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace meshwright {
 
@@ -16,6 +17,26 @@ const char *findTooDeepJson(llvm::StringRef text);
 
 /// As llvm::json::parse, which has no such bound. For what comes from files.
 llvm::Expected<llvm::json::Value> parsePlainJson(llvm::StringRef text);
+
+/// Reports the first key that is not among the known ones.
+bool checkKeys(const llvm::json::Object &object,
+               llvm::ArrayRef<llvm::StringLiteral> known,
+               llvm::json::Path path);
+
+/// What `parse` makes of the text of a file. Errors begin with its path.
+template <typename T>
+llvm::Expected<T> parseFile(llvm::StringRef path,
+                            llvm::Expected<T> (*parse)(llvm::StringRef)) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return llvm::createStringError("cannot read " + path + ": " +
+                                   buffer.getError().message());
+  llvm::Expected<T> found = parse((*buffer)->getBuffer());
+  if (!found)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(found.takeError()));
+  return found;
+}
 
 } // namespace meshwright
 

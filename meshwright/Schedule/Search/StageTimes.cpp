@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -39,17 +38,6 @@ static bool readTime(const json::Object &object, llvm::StringRef key,
   else
     path.field(key).report("expected a time, an integer from 1 to 2^32");
   return false;
-}
-
-static bool checkKeys(const json::Object &object,
-                      llvm::ArrayRef<llvm::StringLiteral> known,
-                      json::Path path) {
-  for (const auto &[key, value] : object)
-    if (!llvm::is_contained(known, llvm::StringRef(key))) {
-      path.field(key).report("unknown key");
-      return false;
-    }
-  return true;
 }
 
 static bool readStage(const json::Value &value, StageEntry &stage,
@@ -167,13 +155,5 @@ llvm::Expected<StageTimes> meshwright::parseStageTimes(llvm::StringRef text) {
 }
 
 llvm::Expected<StageTimes> meshwright::readStageTimes(llvm::StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("cannot read " + path + ": " +
-                                   buffer.getError().message());
-  llvm::Expected<StageTimes> times = parseStageTimes((*buffer)->getBuffer());
-  if (!times)
-    return llvm::createStringError(path + ": " +
-                                   llvm::toString(times.takeError()));
-  return times;
+  return parseFile(path, parseStageTimes);
 }
