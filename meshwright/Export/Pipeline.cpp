@@ -108,10 +108,8 @@ void mpmd::addExportPipeline(OpPassManager &passes,
 #include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerExportPipeline() {
-  PassPipelineRegistration<TextualOptions>(
+  registerPhase(
       "mpmd-export-pipeline",
       "Turns fragments into calls of one function per distinct computation",
-      [](OpPassManager &passes, const TextualOptions &textual) {
-        addExportPipeline(passes, textual.get());
-      });
+      addExportPipeline);
 }

@@ -11,17 +11,9 @@
 
 namespace mlir::mpmd {
 
-struct ExportOptions {
-#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
-  TYPE FIELD = PIPELINE;
-#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
-  std::vector<TYPE> FIELD;
-#include "meshwright/Export/Options.def"
-};
-
-/// Prints the options in braces, as the textual pipeline takes them.
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                              const ExportOptions &options);
+#define MESHWRIGHT_OPTIONS ExportOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Export/Options.def"
+#include "meshwright/Text/PhaseOptions.inc"
 
 /// Adds the passes that turn the fragments of a program with shardings in its
 /// types into calls of one function per distinct computation.

@@ -194,10 +194,9 @@ void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options,
 #include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerImportPipeline() {
-  PassPipelineRegistration<TextualOptions>(
-      "mpmd-import-pipeline",
-      "Turns named computations into fragments and transfers",
-      [](OpPassManager &passes, const TextualOptions &textual) {
-        addImportPasses(passes, textual.get());
-      });
+  registerPhase("mpmd-import-pipeline",
+                "Turns named computations into fragments and transfers",
+                [](OpPassManager &passes, const ImportOptions &options) {
+                  addImportPasses(passes, options);
+                });
 }

@@ -12,17 +12,9 @@
 
 namespace mlir::mpmd {
 
-struct ImportOptions {
-#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
-  TYPE FIELD = PIPELINE;
-#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
-  std::vector<TYPE> FIELD;
-#include "meshwright/Import/Options.def"
-};
-
-/// Prints the options in braces, as the textual pipeline takes them.
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                              const ImportOptions &options);
+#define MESHWRIGHT_OPTIONS ImportOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Import/Options.def"
+#include "meshwright/Text/PhaseOptions.inc"
 
 /// Adds the passes that turn a program of named computations into one of
 /// fragments and transfers. With `shares`, fragments may share bodies at the end,

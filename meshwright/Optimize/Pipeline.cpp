@@ -95,9 +95,7 @@ template <> struct meshwright::OptionTextOf<ScheduleOption> {
 #include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerOptimizePipeline() {
-  PassPipelineRegistration<TextualOptions>(
-      "mpmd-optimize-pipeline", "Schedules, merges and recomputes fragments",
-      [](OpPassManager &passes, const TextualOptions &textual) {
-        addOptimizePipeline(passes, textual.get());
-      });
+  registerPhase("mpmd-optimize-pipeline",
+                "Schedules, merges and recomputes fragments",
+                addOptimizePipeline);
 }

@@ -12,17 +12,9 @@
 
 namespace mlir::mpmd {
 
-struct OptimizeOptions {
-#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
-  TYPE FIELD = PIPELINE;
-#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
-  std::vector<TYPE> FIELD;
-#include "meshwright/Optimize/Options.def"
-};
-
-/// Prints the options in braces, as the textual pipeline takes them.
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                              const OptimizeOptions &options);
+#define MESHWRIGHT_OPTIONS OptimizeOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Optimize/Options.def"
+#include "meshwright/Text/PhaseOptions.inc"
 
 /// Schedules the fragments that import has made, then merges and recomputes.
 void addOptimizePipeline(OpPassManager &passes, const OptimizeOptions &options);

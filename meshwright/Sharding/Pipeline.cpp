@@ -102,10 +102,10 @@ void mpmd::addShardingPropagationPipeline(
 #include "meshwright/Text/TextualOptions.inc"
 
 void mpmd::registerShardingPropagationPipeline() {
-  PassPipelineRegistration<TextualOptions>(
+  registerPhase(
       "mpmd-sharding-propagation-pipeline",
       "Propagates shardings over the program and moves them into types",
-      [](OpPassManager &passes, const TextualOptions &textual) {
-        addShardingPropagationPipeline(passes, textual.get());
+      [](OpPassManager &passes, const ShardingPropagationOptions &options) {
+        addShardingPropagationPipeline(passes, options);
       });
 }

@@ -10,17 +10,9 @@
 
 namespace mlir::mpmd {
 
-struct ShardingPropagationOptions {
-#define MESHWRIGHT_OPTION(TYPE, FIELD, TEXT, KEY, PIPELINE, FRONT, HELP)       \
-  TYPE FIELD = PIPELINE;
-#define MESHWRIGHT_LIST_OPTION(TYPE, FIELD, TEXT, KEY, HELP)                   \
-  std::vector<TYPE> FIELD;
-#include "meshwright/Sharding/Options.def"
-};
-
-/// Prints the options in braces, as the textual pipeline takes them.
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
-                              const ShardingPropagationOptions &options);
+#define MESHWRIGHT_OPTIONS ShardingPropagationOptions
+#define MESHWRIGHT_OPTIONS_TABLE "meshwright/Sharding/Options.def"
+#include "meshwright/Text/PhaseOptions.inc"
 
 /// Propagates the shardings that the user gave over the whole program, inside the
 /// meshes and between them, and moves them into the types of values.

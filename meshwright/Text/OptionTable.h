@@ -18,7 +18,7 @@
 //
 //
 // A file that needs the options defines the macros and includes the table, which
-// takes the definitions back at its end: the struct (Pipeline.h), the textual
+// takes the definitions back at its end: the struct (PhaseOptions.inc), the textual
 // pipeline (TextualOptions.inc), the configuration (ConfigOptions.cpp), and
 // from there Python and docs/config.md (scripts/option_docs.py).
 //
