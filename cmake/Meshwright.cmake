@@ -98,9 +98,26 @@ function(meshwright_links name out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# meshwright_passes(NAME): TableGen for the Passes.td of a folder, as target
-# Meshwright<NAME>PassesIncGen; register function register<NAME>Passes().
+# meshwright_passes(NAME [NAMESPACE name] [INCLUDE header...]): TableGen for the
+# Passes.td of a folder, as target Meshwright<NAME>PassesIncGen, and its Passes.h in
+# mlir::mpmd or that namespace, with the headers that types of options need; register
+# function register<NAME>Passes().
 function(meshwright_passes name)
+  cmake_parse_arguments(ARG "" "NAMESPACE" "INCLUDE" ${ARGN})
+  set(base mlir/Dialect/Func/IR/FuncOps.h mlir/Pass/Pass.h)
+  if(NOT ARG_NAMESPACE)
+    set(ARG_NAMESPACE mpmd)
+    set(base meshwright/Dialect/Mpmd/Pass/FunctionPass.h)
+  endif()
+  list(TRANSFORM ARG_INCLUDE PREPEND meshwright/)
+  set(includes)
+  foreach(header ${ARG_INCLUDE} ${base})
+    string(APPEND includes "#include \"${header}\"\n")
+  endforeach()
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(MAKE_C_IDENTIFIER ${folder} guard)
+  string(TOUPPER ${guard} guard)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/Passes.h.in Passes.h @ONLY)
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${name})
   add_public_tablegen_target(Meshwright${name}PassesIncGen)
@@ -115,10 +132,10 @@ function(meshwright_counters table)
   file(READ ${table} text)
   string(REGEX REPLACE "[ \n]+" " " text "${text}")
   string(REGEX MATCHALL
-         ": Pass<\"[^\"]*\"|Statistic<\"[^\"]*\", \"[^\"]*\", \"[^\"]*\">"
+         ": [A-Za-z]*Pass<\"[^\"]*\"|Statistic<\"[^\"]*\", \"[^\"]*\", \"[^\"]*\">"
          entries "${text}")
   foreach(entry ${entries})
-    if(entry MATCHES "^: Pass<(.*)$")
+    if(entry MATCHES "^: [A-Za-z]*Pass<(.*)$")
       set(pass ${CMAKE_MATCH_1})
     elseif(entry MATCHES "^Statistic<[^,]*, (.*)>$")
       set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_COUNTERS

@@ -83,7 +83,7 @@ def check_stems() -> list[str]:
         folder = table.parent
         tests = ROOT / "test" / folder.relative_to(ROOT / "meshwright")
         entries = re.findall(
-            r"^def (\w+)\s*:\s*Pass<\s*\"([\w-]+)\"(.*?)^}",
+            r"^def (\w+)\s*:\s*\w*Pass<\s*\"([\w-]+)\"(.*?)^}",
             table.read_text(),
             re.MULTILINE | re.DOTALL,
         )

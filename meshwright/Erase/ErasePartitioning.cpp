@@ -30,17 +30,14 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
-#include "meshwright/Erase/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_ERASEPARTITIONINGPASS
-#include "meshwright/Erase/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Erase/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -312,8 +309,6 @@ static void eraseUnusedMeshes(ModuleOp module) {
 namespace {
 struct ErasePartitioningPass
     : mpmd::impl::ErasePartitioningPassBase<ErasePartitioningPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (!isPartitioned(module))

@@ -16,15 +16,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_COPYCONSTANTSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -45,12 +42,7 @@ static Operation *findOpInProducer(Value value) {
 namespace {
 struct CopyConstantsPass
     : mpmd::impl::CopyConstantsPassBase<CopyConstantsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(&getContext());
     auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
     for (FragmentOp fragment : llvm::reverse(fragments))

@@ -17,14 +17,11 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_DELAYINFERREDFRAGMENTSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -32,12 +29,7 @@ using namespace mlir::mpmd;
 namespace {
 struct DelayInferredFragmentsPass
     : mpmd::impl::DelayInferredFragmentsPassBase<DelayInferredFragmentsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdProgram(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     BlockOrder order;
     IRRewriter rewriter(func.getContext(), &order);
     EffectOrder effects(func.front());

@@ -27,17 +27,14 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/Offload/BufferUses.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Text/ByteSize.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_DELAYRECEIVESPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -67,7 +64,7 @@ public:
 
   /// Finds what each mesh receives. Fails at meshes that are not there.
   LogicalResult collect();
-  /// Gives every step so many bytes; without a bound, as many as do not raise the peak.
+  /// Gives every step this many bytes; without a bound, as many as do not raise the peak.
   LogicalResult setBound(std::optional<int64_t> bound);
   void delay();
   ArrayRef<MeshReceives> getMeshes() const { return meshes; }

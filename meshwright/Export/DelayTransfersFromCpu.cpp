@@ -13,13 +13,10 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Order/BlockOrder.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_DELAYTRANSFERSFROMCPUPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -32,12 +29,7 @@ static bool comesFromHost(TransferOp transfer) {
 namespace {
 struct DelayTransfersFromCpuPass
     : mpmd::impl::DelayTransfersFromCpuPassBase<DelayTransfersFromCpuPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdProgram(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     BlockOrder order;
     IRRewriter rewriter(func.getContext(), &order);
     for (TransferOp transfer :

@@ -23,7 +23,6 @@
 #include "meshwright/Export/Pairs/OverlapChoice.h"
 #include "meshwright/Export/Pairs/OverlapTimes.h"
 #include "meshwright/Export/Pairs/TransferTimes.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
 #include "meshwright/Fragments/Overlap.h"
@@ -34,10 +33,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_FUSEOVERLAPPEDPAIRSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -27,7 +27,6 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Export/Lowering/FragmentGroups.h"
 #include "meshwright/Export/Lowering/FragmentNames.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Export/ProgramRemarks.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/Fragments/Overlap.h"
@@ -36,10 +35,8 @@
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_LOWERTOFRAGMENTCALLSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

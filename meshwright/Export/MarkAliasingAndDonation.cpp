@@ -22,16 +22,13 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/EntryAttrs.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/LastUses.h"
 #include "meshwright/Fragments/OriginNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKALIASINGANDDONATIONPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -164,12 +161,7 @@ static LogicalResult markReuse(FragmentOp fragment, ArrayRef<Reuse> plan) {
 namespace {
 struct MarkAliasingAndDonationPass
     : mpmd::impl::MarkAliasingAndDonationPassBase<MarkAliasingAndDonationPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     auto &lastUses = getAnalysis<LastUses>();
     markAnalysesPreserved<LastUses>();
     for (FragmentOp fragment : func.front().getOps<FragmentOp>()) {

@@ -22,16 +22,13 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/LastUses.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKFRAGMENTRESERVEDMEMORYPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -225,12 +222,7 @@ namespace {
 struct MarkFragmentReservedMemoryPass
     : mpmd::impl::MarkFragmentReservedMemoryPassBase<
           MarkFragmentReservedMemoryPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     LiveMemory memory(func, getAnalysis<LastUses>());
     if (failed(memory.addArguments()))
       return signalPassFailure();

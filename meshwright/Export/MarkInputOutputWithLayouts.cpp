@@ -24,13 +24,10 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Export/EntryAttrs.h"
-#include "meshwright/Export/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKINPUTOUTPUTWITHLAYOUTSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -269,8 +266,6 @@ namespace {
 struct MarkInputOutputWithLayoutsPass
     : mpmd::impl::MarkInputOutputWithLayoutsPassBase<
           MarkInputOutputWithLayoutsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !isEntryPointFunction(func))

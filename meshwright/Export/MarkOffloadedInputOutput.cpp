@@ -22,15 +22,12 @@
 #include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/EntryAttrs.h"
-#include "meshwright/Export/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MARKOFFLOADEDINPUTOUTPUTPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -267,8 +264,6 @@ namespace {
 struct MarkOffloadedInputOutputPass
     : mpmd::impl::MarkOffloadedInputOutputPassBase<
           MarkOffloadedInputOutputPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTableCollection symbols;
     Placement placement(symbols);

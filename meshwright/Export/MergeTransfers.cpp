@@ -21,16 +21,13 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MERGETRANSFERSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -222,13 +219,7 @@ static void mergeTransfers(FragmentOp producer, ArrayRef<TransferGroup> groups,
 namespace {
 struct MergeTransfersPass
     : mpmd::impl::MergeTransfersPassBase<MergeTransfersPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     // A producer is rebuilt at its own turn only, and comes before the
     // fragments it feeds.
     IRRewriter rewriter(&getContext());

@@ -27,16 +27,13 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/Offload/MeshOffload.h"
 #include "meshwright/Export/Offload/StartOrder.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Text/ByteSize.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_OFFLOADACTIVATIONSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

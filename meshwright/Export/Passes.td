@@ -6,9 +6,9 @@
 #ifndef MESHWRIGHT_EXPORT_PASSES_TD
 #define MESHWRIGHT_EXPORT_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
-def CopyConstantsPass : Pass<"mpmd-copy-constants", "::mlir::func::FuncOp"> {
+def CopyConstantsPass : DistributedFunctionPass<"mpmd-copy-constants"> {
   let summary = "Copies constants into the fragments that read them";
   let description = [{
     Where a fragment reads, directly or through transfers, a constant that
@@ -40,11 +40,10 @@ def CopyConstantsPass : Pass<"mpmd-copy-constants", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numConstants", "num-constants", "Constants copied">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def DelayInferredFragmentsPass
-    : Pass<"mpmd-delay-inferred-fragments", "::mlir::func::FuncOp"> {
+    : MpmdProgramPass<"mpmd-delay-inferred-fragments"> {
   let summary = "Moves inferred fragments to their first reader";
   let description = [{
     Moves each inferred fragment that is read right before the first op that
@@ -137,7 +136,7 @@ def DelayReceivesPass
     %2 = fragment<"n", ["g"]> (%t)
     ```
 
-    While a fragment runs, its mesh may hold so many bytes that only later fragments
+    While a fragment runs, its mesh may hold this many bytes that only later fragments
     read; with `0`, a value is sent when the fragment before its reader has ended, and
     with `auto`, each step has the bytes that it holds less than the peak of the mesh if all
     is received so. A value that could arrive earlier by data flow gets `mpmd.delayed`, and
@@ -185,7 +184,7 @@ def OffloadActivationsPass
     below it: of what is not read for longest, what is on the host by then and back before
     its backward. With `auto`, each mesh has the smallest bound that it can meet. A way
     back has `mpmd.delayed`: it starts when the fragments before it have ended. A way
-    there has `mpmd.beside`, if fragments of its mesh run beside it: so many. Of a value
+    there has `mpmd.beside`, if fragments of its mesh run beside it: their number. Of a value
     that several fragments read, it spans the longest time in which none does. Ops are then
     in the order in which they start, and the function has `mpmd.start_order`, which says
     that they are issued in it.
@@ -217,7 +216,7 @@ def OffloadActivationsPass
 }
 
 def RestoreDuplicateOperandsPass
-    : Pass<"mpmd-restore-duplicate-operands", "::mlir::func::FuncOp"> {
+    : MpmdProgramPass<"mpmd-restore-duplicate-operands"> {
   let summary = "Gives units that read one constant several times the body of others";
   let description = [{
     Sums over microbatches start from zeros. Simplification makes one operand of equal
@@ -243,14 +242,13 @@ def RestoreDuplicateOperandsPass
     linear in the fragments, and in the bodies of the units that read less than
     others of their kind.
   }];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
   let statistics = [
     Statistic<"numRestored", "num-restored", "Units that got another body">,
   ];
 }
 
 def DelayTransfersFromCpuPass
-    : Pass<"mpmd-delay-transfers-from-cpu", "::mlir::func::FuncOp"> {
+    : MpmdProgramPass<"mpmd-delay-transfers-from-cpu"> {
   let summary = "Moves transfers from the host to their first reader";
   let description = [{
     Moves each transfer whose operand is on a mesh of hosts, whose name ends in
@@ -331,7 +329,7 @@ def LowerToFragmentCallsPass
 }
 
 def MarkAliasingAndDonationPass
-    : Pass<"mpmd-mark-aliasing-and-donation", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-mark-aliasing-and-donation"> {
   let summary = "Marks donated and aliased operands of fragments";
   let description = [{
     Marks, in `arg_attrs`, each operand that a fragment is the last to read: with
@@ -363,7 +361,7 @@ def MarkAliasingAndDonationPass
 }
 
 def MarkFragmentReservedMemoryPass
-    : Pass<"mpmd-mark-fragment-reserved-memory", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-mark-fragment-reserved-memory"> {
   let summary = "Computes the reserved memory of fragments";
   let description = [{
     Sets `reserved_hbm_bytes` on each fragment: what one device of its mesh holds
@@ -456,8 +454,7 @@ def MarkOffloadedInputOutputPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def MergeTransfersPass
-    : Pass<"mpmd-merge-transfers", "::mlir::func::FuncOp"> {
+def MergeTransfersPass : MpmdFunctionPass<"mpmd-merge-transfers"> {
   let summary = "Sends several scalars from one fragment to another as one tensor";
   let description = [{
     Where two or more results of a fragment, of one type with at most one
@@ -493,7 +490,7 @@ def MergeTransfersPass
 }
 
 def SinkCreateTokenIntoFragmentsPass
-    : Pass<"mpmd-sink-create-token-into-fragments", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-sink-create-token-into-fragments"> {
   let summary = "Makes fragments create the tokens they read";
   let description = [{
     Replaces operands of fragments that are tokens by tokens that the fragments
@@ -525,7 +522,7 @@ def SinkCreateTokenIntoFragmentsPass
 }
 
 def ValidateNoBackwardDepsPass
-    : Pass<"mpmd-validate-no-backward-deps", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-validate-no-backward-deps"> {
   let summary = "Reports backward dependencies between meshes";
   let description = [{
     Reports each operand of a fragment call that another call computes on a later
@@ -548,7 +545,7 @@ def ValidateNoBackwardDepsPass
 }
 
 def ValidateNoInferredFragmentsPass
-    : Pass<"mpmd-validate-no-inferred-fragments", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-validate-no-inferred-fragments"> {
   let summary = "Reports inferred fragments that were not merged";
   let description = [{
     Reports each fragment without an origin, with the passes that made it. One
@@ -569,7 +566,7 @@ def ValidateNoInferredFragmentsPass
 }
 
 def ValidateNoParamTransfersPass
-    : Pass<"mpmd-validate-no-param-transfers", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-validate-no-param-transfers"> {
   let summary = "Reports parameters that go from mesh to mesh";
   let description = [{
     Reports each inter-mesh transfer that has, or whose operand has, a name for

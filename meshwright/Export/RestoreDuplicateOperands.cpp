@@ -19,7 +19,6 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/RebuildOp.h"
@@ -29,10 +28,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include <optional>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_RESTOREDUPLICATEOPERANDSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -205,12 +202,7 @@ namespace {
 struct RestoreDuplicateOperandsPass
     : mpmd::impl::RestoreDuplicateOperandsPassBase<
           RestoreDuplicateOperandsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdProgram(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(func.getContext());
     AlikeUnits units(func.front());
     SmallVector<std::pair<FragmentOp, FragmentOp>> alike;

@@ -17,14 +17,11 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "llvm/ADT/BitVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SINKCREATETOKENINTOFRAGMENTSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -113,12 +110,7 @@ namespace {
 struct SinkCreateTokenIntoFragmentsPass
     : mpmd::impl::SinkCreateTokenIntoFragmentsPassBase<
           SinkCreateTokenIntoFragmentsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
     for (FragmentOp fragment : fragments)
       if (failed(checkTokens(fragment)))

@@ -10,14 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VALIDATENOBACKWARDDEPSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -63,11 +60,8 @@ struct ValidateNoBackwardDepsPass
     : mpmd::impl::ValidateNoBackwardDepsPassBase<ValidateNoBackwardDepsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return;
     auto calls = llvm::to_vector(func.front().getOps<FragmentCallOp>());
     if (auto transposed = llvm::find_if(calls, isTransposed);
         transposed != calls.end()) {

@@ -10,15 +10,12 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VALIDATENOINFERREDFRAGMENTSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -48,11 +45,8 @@ struct ValidateNoInferredFragmentsPass
           ValidateNoInferredFragmentsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return;
     func.walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
       if (isInferredFragment(fragment) && failed(validate(fragment)))
         signalPassFailure();

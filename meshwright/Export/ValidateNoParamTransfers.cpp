@@ -9,14 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Export/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VALIDATENOPARAMTRANSFERSPASS
-#include "meshwright/Export/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Export/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -51,11 +48,8 @@ struct ValidateNoParamTransfersPass
           ValidateNoParamTransfersPass> {
   using Base::Base;
 
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return;
     for (TransferOp transfer : func.getOps<TransferOp>())
       if (transfer.isInterMesh() && failed(validate(transfer)))
         signalPassFailure();

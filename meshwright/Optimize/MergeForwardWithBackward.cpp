@@ -15,12 +15,9 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
-#include "meshwright/Optimize/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MERGEFORWARDWITHBACKWARDPASS
-#include "meshwright/Optimize/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -34,12 +31,7 @@ namespace {
 struct MergeForwardWithBackwardPass
     : mpmd::impl::MergeForwardWithBackwardPassBase<
           MergeForwardWithBackwardPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     FailureOr<unsigned> count =
         mergeFragmentsIn(func, MergePartner::ClosestConsumer, mayMerge);
     if (failed(count))

@@ -6,10 +6,10 @@
 #ifndef MESHWRIGHT_OPTIMIZE_PASSES_TD
 #define MESHWRIGHT_OPTIMIZE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def MergeForwardWithBackwardPass
-    : Pass<"mpmd-merge-forward-with-backward", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-merge-forward-with-backward"> {
   let summary = "Merges forward fragments with the backward ones that follow";
   let description = [{
     Merges a forward fragment (transpose count 0) with a backward one (count 1)
@@ -41,10 +41,9 @@ def MergeForwardWithBackwardPass
   let statistics = [
     Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
+def RematFragmentPass : DistributedFunctionPass<"mpmd-remat-fragment"> {
   let summary = "Recomputes forward fragments before their backward fragments";
   let description = [{
     Clones a forward fragment in front of each backward fragment that reads it
@@ -82,11 +81,10 @@ def RematFragmentPass : Pass<"mpmd-remat-fragment", "::mlir::func::FuncOp"> {
     Statistic<"numFragments", "num-fragments", "Fragments recomputed">,
     Statistic<"numBytes", "num-bytes", "Bytes no longer kept">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def VerifyStageMergingPass
-    : Pass<"mpmd-verify-stage-merging", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-verify-stage-merging"> {
   let summary = "Checks that each stage has one fragment per microbatch";
   let description = [{
     Reports fragments with a stage that have mesh, stage, transpose count, split

@@ -30,7 +30,6 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Overlap.h"
-#include "meshwright/Optimize/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/DenseMap.h"
@@ -39,10 +38,8 @@
 
 #define DEBUG_TYPE "mpmd-remat-fragment"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_REMATFRAGMENTPASS
-#include "meshwright/Optimize/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -231,11 +228,7 @@ struct RematFragmentPass
     : mpmd::impl::RematFragmentPassBase<RematFragmentPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     SmallVector<FragmentOp> forwards;
     llvm::copy_if(func.getOps<FragmentOp>(), std::back_inserter(forwards),
                   isForwardFragment);

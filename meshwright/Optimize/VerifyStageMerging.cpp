@@ -18,16 +18,13 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Optimize/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include <map>
 #include <set>
 #include <tuple>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VERIFYSTAGEMERGINGPASS
-#include "meshwright/Optimize/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -132,14 +129,8 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
 namespace {
 struct VerifyStageMergingPass
     : mpmd::impl::VerifyStageMergingPassBase<VerifyStageMergingPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return;
-
     std::map<StageClaim, Claimants> claims;
     walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
       IntegerAttr stage = fragment.getStageIdAttr();

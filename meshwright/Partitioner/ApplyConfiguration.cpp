@@ -6,14 +6,11 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Files/ErrorWatch.h"
-#include "meshwright/Partitioner/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/BitVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_APPLYCONFIGURATIONPASS
-#include "meshwright/Partitioner/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Partitioner/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -10,13 +10,10 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/Builders.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_CONVERTSDYCONSTANTSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -33,8 +30,6 @@ static void convert(sdy::ConstantOp op) {
 namespace {
 struct ConvertSdyConstantsPass
     : mpmd::impl::ConvertSdyConstantsPassBase<ConvertSdyConstantsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](sdy::ConstantOp op) {
       convert(op);

@@ -21,12 +21,9 @@
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/OperandMarks.h"
-#include "meshwright/Sharding/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_CONVERTSDYSHARDINGSTOMPMDTYPESPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -210,8 +207,6 @@ namespace {
 struct ConvertSdyShardingsToMpmdTypesPass
     : mpmd::impl::ConvertSdyShardingsToMpmdTypesPassBase<
           ConvertSdyShardingsToMpmdTypesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     bool isShared = sdy::isSharedBody(func);

@@ -23,17 +23,14 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/PartialSums.h"
-#include "meshwright/Sharding/Passes.h"
 #include "meshwright/Sharding/SplitContraction.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "defer-reductions"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_DEFERREDUCTIONSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -349,12 +346,7 @@ static void remarkOn(const Deferral &deferral, func::FuncOp func) {
 namespace {
 struct DeferReductionsPass
     : mpmd::impl::DeferReductionsPassBase<DeferReductionsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     Deferral deferral(func);
     deferral.run();
     reductionsDeferred += deferral.getNumDeferred();

@@ -21,14 +21,11 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Sharding/OperandMarks.h"
-#include "meshwright/Sharding/Passes.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include <atomic>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_ENFORCEUSERSHARDINGSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -106,12 +103,7 @@ static void openUnknownShardings(FragmentOp fragment) {
 namespace {
 struct EnforceUserShardingsPass
     : mpmd::impl::EnforceUserShardingsPassBase<EnforceUserShardingsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdProgram(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     enforceArguments(func);
     if (auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator()))
       enforceResults(func, returnOp);

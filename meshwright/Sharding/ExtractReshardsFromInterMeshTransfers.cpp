@@ -27,15 +27,12 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Sharding/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_EXTRACTRESHARDSFROMINTERMESHTRANSFERSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -254,12 +251,7 @@ namespace {
 struct ExtractReshardsFromInterMeshTransfersPass
     : mpmd::impl::ExtractReshardsFromInterMeshTransfersPassBase<
           ExtractReshardsFromInterMeshTransfersPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     if (!isMpmdFunction(func)) {
       func.emitError() << "reshards can only be extracted from a function on "
                           "several meshes, which has the attribute `"

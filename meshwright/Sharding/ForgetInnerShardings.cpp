@@ -21,12 +21,9 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Sharding/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_FORGETINNERSHARDINGSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -34,12 +31,7 @@ using namespace mlir::mpmd;
 namespace {
 struct ForgetInnerShardingsPass
     : mpmd::impl::ForgetInnerShardingsPassBase<ForgetInnerShardingsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     for (FragmentOp fragment : func.getOps<FragmentOp>())
       fragment.getBody()->walk([&](Operation *op) {
         // The devices that these send to and receive from remain on them.

@@ -26,17 +26,14 @@
 #include "meshwright/Fragments/OriginNames.h"
 #include "meshwright/Sharding/HeldBytes.h"
 #include "meshwright/Sharding/HoistCandidates.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "hoist-invariants"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_HOISTINVARIANTCOMPUTATIONSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -276,10 +273,7 @@ struct HoistInvariantComputationsPass
           HoistInvariantComputationsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     WalkResult result = func.walk([&](FragmentOp fragment) {
       return WalkResult(sdy::verifyEdgeOwnerShardings(fragment));
     });

@@ -13,13 +13,10 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/IR/EqualBodies.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_OPTIMIZEDISTINCTBODIESPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -53,8 +50,6 @@ static void replaceBody(FragmentOp fragment, FragmentOp by) {
 namespace {
 struct OptimizeDistinctBodiesPass
     : mpmd::impl::OptimizeDistinctBodiesPassBase<OptimizeDistinctBodiesPass> {
-  using Base::Base;
-
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet all(context);
     stablehlo::populateTargetIndependentOptimization(all, {});

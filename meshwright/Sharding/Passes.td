@@ -6,7 +6,7 @@
 #ifndef MESHWRIGHT_SHARDING_PASSES_TD
 #define MESHWRIGHT_SHARDING_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def ConvertSdyConstantsPass
     : Pass<"mpmd-convert-sdy-constants", "::mlir::func::FuncOp"> {
@@ -61,8 +61,7 @@ def ConvertSdyShardingsToMpmdTypesPass
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def DeferReductionsPass
-    : Pass<"mpmd-defer-reductions", "::mlir::func::FuncOp"> {
+def DeferReductionsPass : MpmdFunctionPass<"mpmd-defer-reductions"> {
   let summary = "Defers reductions of partial sums to the last microbatch";
   let description = [{
     A dot product, sum, convolution or scatter over a dimension that is split
@@ -99,8 +98,7 @@ def DeferReductionsPass
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
-def EnforceUserShardingsPass
-    : Pass<"mpmd-enforce-user-shardings", "::mlir::func::FuncOp"> {
+def EnforceUserShardingsPass : MpmdProgramPass<"mpmd-enforce-user-shardings"> {
   let summary = "Enforces the shardings of the signature";
   let description = [{
     Sets the shardings of function arguments and results on what reads and makes
@@ -127,12 +125,10 @@ def EnforceUserShardingsPass
     Statistic<"numTruncated", "num-truncated", "Arguments and results cut short">,
     Statistic<"numEnforced", "num-enforced", "Values and reads that follow them">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def ExtractReshardsFromInterMeshTransfersPass
-    : Pass<"mpmd-extract-reshards-from-inter-mesh-transfers",
-           "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-extract-reshards-from-inter-mesh-transfers"> {
   let summary = "Moves reshards from transfers into fragments";
   let description = [{
     Moves the change of sharding of a transfer to one of its ends, so that the
@@ -162,11 +158,9 @@ def ExtractReshardsFromInterMeshTransfersPass
   let statistics = [
     Statistic<"numReshards", "num-reshards", "Reshards taken out">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def ForgetInnerShardingsPass
-    : Pass<"mpmd-forget-inner-shardings", "::mlir::func::FuncOp"> {
+def ForgetInnerShardingsPass : MpmdFunctionPass<"mpmd-forget-inner-shardings"> {
   let summary = "Removes shardings that fragments do not pass to their compiler";
   let description = [{
     Drops the shardings of ops in fragments. Propagated again from what is left,
@@ -187,11 +181,10 @@ def ForgetInnerShardingsPass
   let statistics = [
     Statistic<"numForgotten", "num-forgotten", "Shardings forgotten">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def HoistInvariantComputationsPass
-    : Pass<"mpmd-hoist-invariant-computations", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-hoist-invariant-computations"> {
   let summary = "Hoists computations that all microbatches share";
   let description = [{
     What several fragments of a stage compute from the program's inputs alone, by
@@ -231,7 +224,6 @@ def HoistInvariantComputationsPass
   let statistics = [
     Statistic<"valuesHoisted", "values-hoisted", "Values computed once">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def OptimizeDistinctBodiesPass

@@ -15,13 +15,10 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Sharding/Passes.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_POPULATEUNREDUCEDOUTSHARDINGPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -85,8 +82,6 @@ namespace {
 struct PopulateUnreducedOutShardingPass
     : mpmd::impl::PopulateUnreducedOutShardingPassBase<
           PopulateUnreducedOutShardingPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     if (!isDistributedFunction(getOperation()))
       return markAllAnalysesPreserved();

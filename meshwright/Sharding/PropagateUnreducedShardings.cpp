@@ -23,14 +23,11 @@
 #include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Sharding/OperandMarks.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_PROPAGATEUNREDUCEDSHARDINGSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -195,8 +192,6 @@ namespace {
 struct PropagateUnreducedShardingsPass
     : mpmd::impl::PropagateUnreducedShardingsPassBase<
           PropagateUnreducedShardingsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTableCollection symbols;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {

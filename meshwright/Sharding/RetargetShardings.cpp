@@ -26,14 +26,11 @@
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Dialect/Sdy/Transforms/TranslateShardings.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_RETARGETSHARDINGSPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

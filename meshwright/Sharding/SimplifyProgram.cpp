@@ -19,13 +19,10 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
-#include "meshwright/Sharding/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SIMPLIFYPROGRAMPASS
-#include "meshwright/Sharding/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Sharding/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -32,16 +32,13 @@
 #include "meshwright/Fragments/Merge/Absorption.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
-#include "meshwright/Fragments/Merge/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_ABSORBINFERREDFRAGMENTSPASS
-#include "meshwright/Fragments/Merge/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Merge/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -304,10 +301,7 @@ struct AbsorbInferredFragmentsPass
     : mpmd::impl::AbsorbInferredFragmentsPassBase<AbsorbInferredFragmentsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isMpmdFunction(func) || func.isExternal())
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     if (isEntryPointFunction(func) && !absorbOnEntryPointFunction) {
       remarkLeftOver(func, "the entry function's are absorbed only with "
                            "mpmd_absorb_inferred_fragments_on_entry_point_"

@@ -27,14 +27,11 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
-#include "meshwright/Fragments/Merge/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MERGEINFERREDFRAGMENTSPASS
-#include "meshwright/Fragments/Merge/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Merge/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -183,10 +180,7 @@ struct MergeInferredFragmentsPass
     : mpmd::impl::MergeInferredFragmentsPassBase<MergeInferredFragmentsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     if (mergeAnyConsumer && mergeSideways) {
       func.emitError() << "merge-any-consumer and merge-sideways exclude each "
                           "other; run the pass twice, once with each";

@@ -6,10 +6,10 @@
 #ifndef MESHWRIGHT_FRAGMENTS_MERGE_PASSES_TD
 #define MESHWRIGHT_FRAGMENTS_MERGE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def AbsorbInferredFragmentsPass
-    : Pass<"mpmd-absorb-inferred-fragments", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-absorb-inferred-fragments"> {
   let summary = "Merges inferred fragments into the fragments around them";
   let description = [{
     Merges, to a fixed point, every inferred fragment that a root can take in. A
@@ -54,11 +54,10 @@ def AbsorbInferredFragmentsPass
     Statistic<"numAbsorbed", "num-absorbed", "Fragments absorbed">,
     Statistic<"numMoved", "num-moved", "Transfers moved out of the way">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def MergeInferredFragmentsPass
-    : Pass<"mpmd-merge-inferred-fragments", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-merge-inferred-fragments"> {
   let summary = "Merges inferred fragments with their neighbours";
   let description = [{
     Merges a fragment with its first consumer if at least one of the two is
@@ -117,7 +116,6 @@ def MergeInferredFragmentsPass
   let statistics = [
     Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -16,15 +16,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_LIFTARGUMENTCONSTRAINTSPASS
-#include "meshwright/Fragments/Share/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Share/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -91,8 +88,6 @@ static void replaceByArgument(ShardingConstraintOp constraint) {
 namespace {
 struct LiftArgumentConstraintsPass
     : mpmd::impl::LiftArgumentConstraintsPassBase<LiftArgumentConstraintsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     numInlined += changeSharedBodies(

@@ -20,7 +20,6 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/EqualBodies.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -28,10 +27,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SHAREBODIESPASS
-#include "meshwright/Fragments/Share/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Share/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

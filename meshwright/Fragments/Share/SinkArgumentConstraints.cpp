@@ -13,14 +13,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SINKARGUMENTCONSTRAINTSPASS
-#include "meshwright/Fragments/Share/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Share/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -51,8 +48,6 @@ static std::optional<SmallVector<Attribute>> findDemands(CustomCallOp call) {
 namespace {
 struct SinkArgumentConstraintsPass
     : mpmd::impl::SinkArgumentConstraintsPassBase<SinkArgumentConstraintsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     numInlined += changeSharedBodies(

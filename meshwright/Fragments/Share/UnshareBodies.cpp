@@ -11,13 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Fragments/Share/Passes.h"
 #include "meshwright/Fragments/SharedBodies.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNSHAREBODIESPASS
-#include "meshwright/Fragments/Share/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Share/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -25,8 +22,6 @@ using namespace mlir::mpmd;
 namespace {
 struct UnshareBodiesPass
     : mpmd::impl::UnshareBodiesPassBase<UnshareBodiesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     numFragments += unshareBodies(getOperation(), rewriter);

@@ -23,7 +23,6 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/SharedBodies.h"
-#include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/PatternMatch.h"
@@ -32,10 +31,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_FRAGMENTDCEPASS
-#include "meshwright/Fragments/Simplify/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Simplify/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -102,12 +99,7 @@ static bool isEmpty(FragmentOp fragment) {
 
 namespace {
 struct FragmentDcePass : mpmd::impl::FragmentDcePassBase<FragmentDcePass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(&getContext());
     func.walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
       if (auto fragment = dyn_cast<FragmentOp>(op)) {

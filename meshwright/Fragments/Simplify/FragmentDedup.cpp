@@ -26,14 +26,11 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Fragments/Simplify/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_FRAGMENTDEDUPPASS
-#include "meshwright/Fragments/Simplify/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Simplify/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -73,12 +70,7 @@ static unsigned dedupResults(FragmentOp fragment) {
 namespace {
 struct FragmentDedupPass
     : mpmd::impl::FragmentDedupPassBase<FragmentDedupPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
       numValues += dedupOperands(fragment);
       numValues += dedupResults(fragment);

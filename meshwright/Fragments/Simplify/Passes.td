@@ -6,9 +6,9 @@
 #ifndef MESHWRIGHT_FRAGMENTS_SIMPLIFY_PASSES_TD
 #define MESHWRIGHT_FRAGMENTS_SIMPLIFY_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
-def FragmentDcePass : Pass<"mpmd-fragment-dce", "::mlir::func::FuncOp"> {
+def FragmentDcePass : DistributedFunctionPass<"mpmd-fragment-dce"> {
   let summary = "Removes unused results, operands and bodies of fragments";
   let description = [{
     Removes the unused results of each fragment, the ops in its body that then
@@ -40,10 +40,9 @@ def FragmentDcePass : Pass<"mpmd-fragment-dce", "::mlir::func::FuncOp"> {
     Statistic<"numFragments", "num-fragments", "Fragments erased">,
     Statistic<"numTransfers", "num-transfers", "Transfers erased">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def FragmentDedupPass : Pass<"mpmd-fragment-dedup", "::mlir::func::FuncOp"> {
+def FragmentDedupPass : DistributedFunctionPass<"mpmd-fragment-dedup"> {
   let summary = "Replaces duplicate operands and results by the first";
   let description = [{
     Where a fragment reads a value several times, or returns one several times
@@ -70,11 +69,10 @@ def FragmentDedupPass : Pass<"mpmd-fragment-dedup", "::mlir::func::FuncOp"> {
   let statistics = [
     Statistic<"numValues", "num-values", "Operands and results no longer read">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def UniquifyFunctionInputsOutputsPass
-    : Pass<"mpmd-uniquify-function-inputs-outputs", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-uniquify-function-inputs-outputs"> {
   let summary = "Gives each result of a function a value of its own";
   let description = [{
     Copies values that a function returns more than once, and arguments that it
@@ -108,7 +106,6 @@ def UniquifyFunctionInputsOutputsPass
   let statistics = [
     Statistic<"numCopies", "num-copies", "Results that are copies now">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -21,14 +21,11 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Fragments/Simplify/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNIQUIFYFUNCTIONINPUTSOUTPUTSPASS
-#include "meshwright/Fragments/Simplify/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Simplify/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -133,10 +130,7 @@ struct UniquifyFunctionInputsOutputsPass
           UniquifyFunctionInputsOutputsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     auto returnOp = dyn_cast<func::ReturnOp>(func.front().getTerminator());
     if (!returnOp)
       return;

@@ -10,15 +10,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
-#include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SPLITANDPRIORITIZETRANSFERINDEPENDENTCOMPUTATIONSPASS
-#include "meshwright/Fragments/Split/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Split/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -72,8 +69,6 @@ namespace {
 struct SplitAndPrioritizeTransferIndependentComputationsPass
     : mpmd::impl::SplitAndPrioritizeTransferIndependentComputationsPassBase<
           SplitAndPrioritizeTransferIndependentComputationsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())

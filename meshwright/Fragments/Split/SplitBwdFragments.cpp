@@ -23,15 +23,12 @@
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Fragments/Split/Passes.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SPLITBWDFRAGMENTSPASS
-#include "meshwright/Fragments/Split/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Fragments/Split/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -126,8 +123,6 @@ static void keepEffectOrder(Block &body, DenseSet<Operation *> &earlyOps) {
 namespace {
 struct SplitBwdFragmentsPass
     : mpmd::impl::SplitBwdFragmentsPassBase<SplitBwdFragmentsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<FragmentOp> fragments;

@@ -26,15 +26,12 @@
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Import/Conditionals/ConditionalPlan.h"
-#include "meshwright/Import/Conditionals/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SPLITCONDITIONALSPASS
-#include "meshwright/Import/Conditionals/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Conditionals/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -17,17 +17,14 @@
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/Place/InferredFragment.h"
 #include "meshwright/Import/Place/MeshOrder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHASSIGNMESHFUNCLEAVESPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

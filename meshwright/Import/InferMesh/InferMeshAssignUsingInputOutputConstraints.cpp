@@ -13,14 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshDataFlow.h"
 #include "mlir/IR/Builders.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHASSIGNUSINGINPUTOUTPUTCONSTRAINTSPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -17,17 +17,14 @@
 
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHCONVERTREDUCEOPSPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

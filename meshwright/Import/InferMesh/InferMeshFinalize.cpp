@@ -19,16 +19,13 @@
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/LowerCrossMeshReduce.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHFINALIZEPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

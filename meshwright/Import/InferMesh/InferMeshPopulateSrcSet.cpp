@@ -17,17 +17,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Reductions.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshDataFlow.h"
 #include "meshwright/Import/MeshSets/MeshSetPropagation.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHPOPULATESRCSETPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -186,8 +183,6 @@ unsigned mpmd::populateSrcSets(ModuleOp module) {
 namespace {
 struct InferMeshPopulateSrcSetPass
     : mpmd::impl::InferMeshPopulateSrcSetPassBase<InferMeshPopulateSrcSetPass> {
-  using Base::Base;
-
   void runOnOperation() override { numSets += populateSrcSets(getOperation()); }
 };
 } // namespace

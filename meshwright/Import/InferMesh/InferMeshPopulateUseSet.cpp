@@ -16,16 +16,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshDataFlow.h"
 #include "meshwright/Import/MeshSets/MeshSetPropagation.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHPOPULATEUSESETPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -183,8 +180,6 @@ unsigned mpmd::populateUseSets(ModuleOp module) {
 namespace {
 struct InferMeshPopulateUseSetPass
     : mpmd::impl::InferMeshPopulateUseSetPassBase<InferMeshPopulateUseSetPass> {
-  using Base::Base;
-
   void runOnOperation() override { numSets += populateUseSets(getOperation()); }
 };
 } // namespace

@@ -19,15 +19,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/InferMesh/MeshRewriting.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/InferMesh/PlaceMeshlessOp.h"
 #include "meshwright/Import/Place/MeshOrder.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHREWRITEUSINGANALYSISPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

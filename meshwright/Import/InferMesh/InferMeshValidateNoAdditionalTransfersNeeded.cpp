@@ -17,12 +17,9 @@
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHVALIDATENOADDITIONALTRANSFERSNEEDEDPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

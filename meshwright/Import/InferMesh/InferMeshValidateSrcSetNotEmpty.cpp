@@ -11,13 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INFERMESHVALIDATESRCSETNOTEMPTYPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

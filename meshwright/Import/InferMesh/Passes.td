@@ -6,7 +6,7 @@
 #ifndef MESHWRIGHT_IMPORT_INFERMESH_PASSES_TD
 #define MESHWRIGHT_IMPORT_INFERMESH_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def InferMeshAssignMeshFuncLeavesPass
     : Pass<"mpmd-infer-mesh-assign-mesh-func-leaves", "::mlir::ModuleOp"> {
@@ -344,8 +344,7 @@ def ReportPlacementPass
   ];
 }
 
-def VerifyPlacementPass
-    : Pass<"mpmd-verify-placement", "::mlir::func::FuncOp"> {
+def VerifyPlacementPass : MpmdProgramPass<"mpmd-verify-placement"> {
   let summary = "Checks that every computation and value has a mesh";
   let description = [{
     The contract between import and the phases after it. In an entry function

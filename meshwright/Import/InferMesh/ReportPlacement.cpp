@@ -21,7 +21,6 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/IR/OutsideReads.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
@@ -32,10 +31,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_REPORTPLACEMENTPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

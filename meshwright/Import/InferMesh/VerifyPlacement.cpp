@@ -12,12 +12,9 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Import/InferMesh/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VERIFYPLACEMENTPASS
-#include "meshwright/Import/InferMesh/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -58,13 +55,8 @@ static LogicalResult verifySignature(func::FuncOp func) {
 namespace {
 struct VerifyPlacementPass
     : mpmd::impl::VerifyPlacementPassBase<VerifyPlacementPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (!isMpmdProgram(func))
-      return;
     bool isValid = succeeded(verifySignature(func));
     for (Operation &op : func.front())
       isValid &= succeeded(verifyOp(op));

@@ -19,7 +19,6 @@
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Inline/CallInliner.h"
-#include "meshwright/Import/Inline/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -27,10 +26,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_CALLINLINEPASS
-#include "meshwright/Import/Inline/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Inline/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -14,14 +14,11 @@
 
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Import/Inline/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_EXPANDCOMPOSITESWITHEFFECTSPASS
-#include "meshwright/Import/Inline/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Inline/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -30,8 +27,6 @@ namespace {
 struct ExpandCompositesWithEffectsPass
     : mpmd::impl::ExpandCompositesWithEffectsPassBase<
           ExpandCompositesWithEffectsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     CalleeEffects effects;
     SymbolTableCollection symbols;

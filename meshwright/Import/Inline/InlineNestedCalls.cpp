@@ -26,12 +26,9 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Import/Inline/CallInliner.h"
-#include "meshwright/Import/Inline/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INLINENESTEDCALLSPASS
-#include "meshwright/Import/Inline/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Inline/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

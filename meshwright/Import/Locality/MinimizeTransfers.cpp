@@ -15,16 +15,13 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/OutsideReads.h"
-#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MINIMIZETRANSFERSPASS
-#include "meshwright/Import/Locality/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Locality/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -216,8 +213,6 @@ static bool isReadElsewhere(BlockArgument arg, const MeshBits &home,
 namespace {
 struct MinimizeTransfersPass
     : mpmd::impl::MinimizeTransfersPassBase<MinimizeTransfersPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshDataFlow flow(module);

@@ -9,15 +9,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/Builders.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SPLITBARRIERSPASS
-#include "meshwright/Import/Locality/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Locality/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -67,8 +64,6 @@ static void split(stablehlo::OptimizationBarrierOp barrier,
 namespace {
 struct SplitBarriersPass
     : mpmd::impl::SplitBarriersPassBase<SplitBarriersPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ValueMeshes::visitFunctions(getOperation(),
                                 [&](func::FuncOp func, const MeshDataFlow &flow,

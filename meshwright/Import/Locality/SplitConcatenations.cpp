@@ -13,13 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Locality/ConcatenationSplitter.h"
-#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SPLITCONCATENATIONSPASS
-#include "meshwright/Import/Locality/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Locality/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -43,8 +40,6 @@ static void eraseUnread(SetVector<Operation *> &ops) {
 namespace {
 struct SplitConcatenationsPass
     : mpmd::impl::SplitConcatenationsPassBase<SplitConcatenationsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ValueMeshes::visitFunctions(getOperation(),
                                 [&](func::FuncOp func, const MeshDataFlow &flow,

@@ -21,7 +21,6 @@
 #include "meshwright/Cost/Flops.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "meshwright/Import/Conditionals/InLine.h"
-#include "meshwright/Import/Locality/Passes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -29,10 +28,8 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNROLLLOOPSPASS
-#include "meshwright/Import/Locality/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Locality/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -20,13 +20,10 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_ENFORCEINPUTOUTPUTEQUISHARDINGPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -17,17 +17,14 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/IR/RebuildOp.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_ERASEUNUSEDCALLEEBLOCKARGUMENTSPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -116,8 +113,6 @@ namespace {
 struct EraseUnusedCalleeBlockArgumentsPass
     : mpmd::impl::EraseUnusedCalleeBlockArgumentsPassBase<
           EraseUnusedCalleeBlockArgumentsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     DenseMap<StringAttr, FunctionReferences> references =

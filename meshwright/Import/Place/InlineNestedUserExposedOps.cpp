@@ -25,15 +25,12 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/ScopedPrinter.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INLINENESTEDUSEREXPOSEDOPSPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -106,11 +103,7 @@ struct InlineNestedUserExposedOpsPass
           InlineNestedUserExposedOpsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(&getContext());
     func.walk([&](Operation *op) { return inlineOp(op, rewriter); });
   }

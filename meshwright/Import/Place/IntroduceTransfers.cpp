@@ -34,17 +34,14 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/InferredFragment.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INTRODUCETRANSFERSPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -231,8 +228,6 @@ private:
 
 struct IntroduceTransfersPass
     : mpmd::impl::IntroduceTransfersPassBase<IntroduceTransfersPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     pushAssignsIntoCallees(module);

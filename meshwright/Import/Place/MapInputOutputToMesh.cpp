@@ -21,15 +21,12 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/Support/DebugLog.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MAPINPUTOUTPUTTOMESHPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

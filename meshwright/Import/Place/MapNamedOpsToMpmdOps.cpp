@@ -20,17 +20,14 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MAPNAMEDOPSTOMPMDOPSPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -136,11 +133,7 @@ struct MapNamedOpsToMpmdOpsPass
     : mpmd::impl::MapNamedOpsToMpmdOpsPassBase<MapNamedOpsToMpmdOpsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(&getContext());
     func.walk([&](Operation *op) {
       LogicalResult result =

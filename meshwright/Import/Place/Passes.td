@@ -6,7 +6,7 @@
 #ifndef MESHWRIGHT_IMPORT_PLACE_PASSES_TD
 #define MESHWRIGHT_IMPORT_PLACE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def EnforceInputOutputEquishardingPass
     : Pass<"mpmd-enforce-input-output-equisharding", "::mlir::func::FuncOp"> {
@@ -74,7 +74,7 @@ def EraseUnusedCalleeBlockArgumentsPass
 }
 
 def InlineNestedUserExposedOpsPass
-    : Pass<"mpmd-inline-nested-user-exposed-ops", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-inline-nested-user-exposed-ops"> {
   let summary = "Inlines named ops inside named computations";
   let description = [{
     Inlines named computations that are nested in others, and replaces nested
@@ -188,7 +188,7 @@ def MapInputOutputToMeshPass
 }
 
 def MapNamedOpsToMpmdOpsPass
-    : Pass<"mpmd-map-named-ops-to-mpmd-ops", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-map-named-ops-to-mpmd-ops"> {
   let summary = "Makes named computations fragments on their meshes";
   let description = [{
     Replaces a named computation by a fragment on the mesh its name is assigned
@@ -219,7 +219,6 @@ def MapNamedOpsToMpmdOpsPass
     Statistic<"numFragments", "num-fragments", "Fragments created">,
     Statistic<"numTensors", "num-tensors", "Named tensors assigned">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def ValidateNamedOpsInMpmdFuncPass

@@ -14,14 +14,11 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Import/Place/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/Diagnostics.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VALIDATENAMEDOPSINMPMDFUNCPASS
-#include "meshwright/Import/Place/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Place/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -51,8 +48,6 @@ namespace {
 struct ValidateNamedOpsInMpmdFuncPass
     : mpmd::impl::ValidateNamedOpsInMpmdFuncPassBase<
           ValidateNamedOpsInMpmdFuncPass> {
-  using Base::Base;
-
   // COMPAT(error-without-failure): The pass succeeds all the same.
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {

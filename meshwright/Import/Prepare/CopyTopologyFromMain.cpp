@@ -21,13 +21,10 @@
 #include "meshwright/Calls/CallOrder.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_COPYTOPOLOGYFROMMAINPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -35,8 +32,6 @@ using namespace mlir::mpmd;
 namespace {
 struct CopyTopologyFromMainPass
     : mpmd::impl::CopyTopologyFromMainPassBase<CopyTopologyFromMainPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);

@@ -13,12 +13,9 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Import/Prepare/Passes.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_FROMUNROLLTOCALLCOUNTERPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -28,10 +25,7 @@ struct FromUnrollToCallCounterPass
     : mpmd::impl::FromUnrollToCallCounterPassBase<FromUnrollToCallCounterPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
+  void runOnFunction(func::FuncOp func) override {
     func.walk([&](Operation *op) {
       auto counter = op->getAttrOfType<IntegerAttr>(kUnrollCounterAttr);
       if (!counter)

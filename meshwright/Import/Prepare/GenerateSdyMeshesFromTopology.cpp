@@ -19,7 +19,6 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
@@ -27,10 +26,8 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_GENERATESDYMESHESFROMTOPOLOGYPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -219,8 +216,6 @@ namespace {
 struct GenerateSdyMeshesFromTopologyPass
     : mpmd::impl::GenerateSdyMeshesFromTopologyPassBase<
           GenerateSdyMeshesFromTopologyPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto functions = module.getOps<func::FuncOp>();

@@ -22,13 +22,10 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/IR/OutsideReads.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_INSERTNAMELESSCLONEOFNEGLIGIBLEOPSPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -46,13 +43,7 @@ namespace {
 struct InsertNamelessCloneOfNegligibleOpsPass
     : mpmd::impl::InsertNamelessCloneOfNegligibleOpsPassBase<
           InsertNamelessCloneOfNegligibleOpsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     IRRewriter rewriter(&getContext());
     func.walk([&](NamedComputationOp computation) {
       rewriter.setInsertionPointAfter(computation);

@@ -6,7 +6,7 @@
 #ifndef MESHWRIGHT_IMPORT_PREPARE_PASSES_TD
 #define MESHWRIGHT_IMPORT_PREPARE_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def CopyTopologyFromMainPass
     : Pass<"mpmd-copy-topology-from-main", "::mlir::ModuleOp"> {
@@ -36,7 +36,7 @@ def CopyTopologyFromMainPass
 }
 
 def FromUnrollToCallCounterPass
-    : Pass<"mpmd-from-unroll-to-call-counter", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-from-unroll-to-call-counter"> {
   let summary = "Turns the unroll counters of calls into call counters";
   let description = [{
     Renames `unroll_counter` on `mpmd.call`, in place of a `call_counter` that
@@ -60,7 +60,6 @@ def FromUnrollToCallCounterPass
     Statistic<"numCalls", "num-calls", "Calls renumbered">,
     Statistic<"numErased", "num-erased", "Unroll counters taken away">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def GenerateSdyMeshesFromTopologyPass
@@ -96,8 +95,7 @@ def GenerateSdyMeshesFromTopologyPass
 }
 
 def InsertNamelessCloneOfNegligibleOpsPass
-    : Pass<"mpmd-insert-nameless-clone-of-negligible-ops",
-           "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-insert-nameless-clone-of-negligible-ops"> {
   let summary = "Gives users of a returned constant a copy of their own";
   let description = [{
     Where a named computation returns the result of an op without operands, with
@@ -121,11 +119,10 @@ def InsertNamelessCloneOfNegligibleOpsPass
   let statistics = [
     Statistic<"numClones", "num-clones", "Ops cloned">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def SimplifyNamedComputationsPass
-    : Pass<"mpmd-simplify-named-computations", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-simplify-named-computations"> {
   let summary = "Removes unused operands and results of named computations";
   let description = [{
     Drops duplicate operands and results, results that are operands, and unused
@@ -192,8 +189,7 @@ def SinkNegligibleOpsIntoCallOpPass
   ];
 }
 
-def UnrollForLoopsPass
-    : Pass<"mpmd-unroll-for-loops", "::mlir::func::FuncOp"> {
+def UnrollForLoopsPass : DistributedFunctionPass<"mpmd-unroll-for-loops"> {
   let summary = "Replaces loops by one copy of their body per iteration";
   let description = [{
     Replaces each `mpmd.for` by copies of its body. Each op directly in a copy

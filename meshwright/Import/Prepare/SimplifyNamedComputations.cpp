@@ -22,14 +22,11 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SIMPLIFYNAMEDCOMPUTATIONSPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -92,8 +89,6 @@ struct ErasedOps : RewriterBase::Listener {
 struct SimplifyNamedComputationsPass
     : mpmd::impl::SimplifyNamedComputationsPassBase<
           SimplifyNamedComputationsPass> {
-  using Base::Base;
-
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet bypass(context), simplify(context);
     bypass.add<BypassBarrier>(context);
@@ -103,11 +98,7 @@ struct SimplifyNamedComputationsPass
     return success();
   }
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (!isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     ErasedOps erased;
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false).setListener(&erased);

@@ -19,17 +19,14 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/IR/OutsideReads.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SINKNEGLIGIBLEOPSINTOCALLOPPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -95,8 +92,6 @@ namespace {
 struct SinkNegligibleOpsIntoCallOpPass
     : mpmd::impl::SinkNegligibleOpsIntoCallOpPassBase<
           SinkNegligibleOpsIntoCallOpPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     CallGraph callGraph(module);

@@ -22,16 +22,13 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_UNROLLFORLOOPSPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -141,11 +138,7 @@ struct UnrollForLoopsPass
     : mpmd::impl::UnrollForLoopsPassBase<UnrollForLoopsPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     SmallVector<ForOp> loops;
     bool valid = true;
     func.walk<WalkOrder::PreOrder>([&](ForOp loop) {

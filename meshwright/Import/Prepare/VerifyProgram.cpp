@@ -15,15 +15,12 @@
 
 #include "meshwright/Import/Prepare/VerifyProgram.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Import/Prepare/Passes.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_VERIFYPROGRAMPASS
-#include "meshwright/Import/Prepare/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Prepare/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -16,13 +16,10 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
-#include "meshwright/Import/Units/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MERGEUSERFRAGMENTSINTOSCHEDULINGUNITSPASS
-#include "meshwright/Import/Units/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Units/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -36,13 +33,7 @@ namespace {
 struct MergeUserFragmentsIntoSchedulingUnitsPass
     : mpmd::impl::MergeUserFragmentsIntoSchedulingUnitsPassBase<
           MergeUserFragmentsIntoSchedulingUnitsPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     // Reported once each; a fragment with an error is never merged.
     DenseSet<Operation *> reported;
     auto getTransposeCount = [&](FragmentOp fragment) {

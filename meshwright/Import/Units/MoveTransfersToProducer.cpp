@@ -18,13 +18,10 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Import/Units/Passes.h"
 #include "mlir/IR/Remarks.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_MOVETRANSFERSTOPRODUCERPASS
-#include "meshwright/Import/Units/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Units/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -42,13 +39,7 @@ static void moveToProducer(TransferOp transfer) {
 namespace {
 struct MoveTransfersToProducerPass
     : mpmd::impl::MoveTransfersToProducerPassBase<MoveTransfersToProducerPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     // Collected first: a moved transfer must not be met a second time.
     SmallVector<TransferOp> transfers;
     walkOutsideFragments<TransferOp>(

@@ -6,11 +6,10 @@
 #ifndef MESHWRIGHT_IMPORT_UNITS_PASSES_TD
 #define MESHWRIGHT_IMPORT_UNITS_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def MergeUserFragmentsIntoSchedulingUnitsPass
-    : Pass<"mpmd-merge-user-fragments-into-scheduling-units",
-           "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-merge-user-fragments-into-scheduling-units"> {
   let summary = "Merges user fragments that one step of a schedule covers";
   let description = [{
     Merges a user fragment with its closest consumer if that is a user fragment
@@ -36,11 +35,10 @@ def MergeUserFragmentsIntoSchedulingUnitsPass
   let statistics = [
     Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def MoveTransfersToProducerPass
-    : Pass<"mpmd-move-transfers-to-producer", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-move-transfers-to-producer"> {
   let summary = "Moves transfers directly after what they read";
   let description = [{
     Moves each transfer, in program order, after the op that defines its
@@ -66,7 +64,7 @@ def MoveTransfersToProducerPass
 }
 
 def RemoveTransferCyclesPass
-    : Pass<"mpmd-remove-transfer-cycles", "::mlir::func::FuncOp"> {
+    : DistributedFunctionPass<"mpmd-remove-transfer-cycles"> {
   let summary = "Replaces values that come back to a mesh by the original";
   let description = [{
     Replaces a transfer by the nearest value up its chain of transfers that has
@@ -93,7 +91,7 @@ def RemoveTransferCyclesPass
 }
 
 def SchedulingUnitsVerifierPass
-    : Pass<"mpmd-scheduling-units-verifier", "::mlir::func::FuncOp"> {
+    : MpmdFunctionPass<"mpmd-scheduling-units-verifier"> {
   let summary = "Warns of meshes without one scheduling unit per microbatch";
   let description = [{
     The number of microbatches is the largest call counter of a fragment, or one

@@ -16,13 +16,10 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Import/Units/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_REMOVETRANSFERCYCLESPASS
-#include "meshwright/Import/Units/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Units/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -45,13 +42,7 @@ static Value findOrigin(TransferOp last) {
 namespace {
 struct RemoveTransferCyclesPass
     : mpmd::impl::RemoveTransferCyclesPassBase<RemoveTransferCyclesPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isDistributedFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     // From last to first, so that several rounds collapse onto the first one.
     IRRewriter rewriter(&getContext());
     for (Operation &op :

@@ -14,13 +14,10 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/FragmentWalk.h"
-#include "meshwright/Import/Units/Passes.h"
 #include "llvm/ADT/StringMap.h"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_SCHEDULINGUNITSVERIFIERPASS
-#include "meshwright/Import/Units/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Import/Units/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -72,13 +69,8 @@ static void warnUnlessEqual(func::FuncOp func, StringRef direction,
 namespace {
 struct SchedulingUnitsVerifierPass
     : mpmd::impl::SchedulingUnitsVerifierPassBase<SchedulingUnitsVerifierPass> {
-  using Base::Base;
-
-  void runOnOperation() override {
+  void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return;
     uint64_t microbatches = countMicrobatches(func);
     if (microbatches == 0)
       return;

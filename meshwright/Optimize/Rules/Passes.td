@@ -6,10 +6,9 @@
 #ifndef MESHWRIGHT_OPTIMIZE_RULES_PASSES_TD
 #define MESHWRIGHT_OPTIMIZE_RULES_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
-def RuleBasedMergePass
-    : Pass<"mpmd-rule-based-merge", "::mlir::func::FuncOp"> {
+def RuleBasedMergePass : MpmdFunctionPass<"mpmd-rule-based-merge"> {
   let summary = "Merges the fragments that the given rules name";
   let description = [{
     For each rule and mesh, merges all fragments directly in the function that
@@ -58,11 +57,9 @@ def RuleBasedMergePass
   let statistics = [
     Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
-def RuleBasedSchedulePass
-    : Pass<"mpmd-rule-based-schedule", "::mlir::func::FuncOp"> {
+def RuleBasedSchedulePass : MpmdFunctionPass<"mpmd-rule-based-schedule"> {
   let summary = "Orders fragments by the given rules";
   let description = [{
     Makes the fragments that a rule lists run in the order of the list. With the
@@ -103,7 +100,6 @@ def RuleBasedSchedulePass
     Statistic<"numOrdered", "num-ordered", "Pairs of fragments put in order">,
     Statistic<"numConflicts", "num-conflicts", "Pairs that data flow orders otherwise">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -27,7 +27,6 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
-#include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/BlockSort.h"
 #include "meshwright/Order/EffectOrder.h"
@@ -35,10 +34,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <map>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_RULEBASEDMERGEPASS
-#include "meshwright/Optimize/Rules/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Rules/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -246,11 +243,7 @@ struct RuleBasedMergePass
     return success();
   }
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     if (failed(restoreControlDependencies(func)))
       return signalPassFailure();
     MatchIndex index(func, ruleOfSource);

@@ -17,7 +17,6 @@
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Optimize/Rules/BlockDependencies.h"
-#include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Order/BlockSort.h"
 #include "meshwright/Text/LocationText.h"
 #include "meshwright/Text/NearestName.h"
@@ -28,10 +27,8 @@
 
 #define DEBUG_TYPE "mpmd-rule-based-schedule"
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_RULEBASEDSCHEDULEPASS
-#include "meshwright/Optimize/Rules/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Rules/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -178,11 +175,7 @@ struct RuleBasedSchedulePass
     : mpmd::impl::RuleBasedSchedulePassBase<RuleBasedSchedulePass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     FragmentsByInfo fragments;
     if (failed(registerFragments(func, fragments)) ||
         failed(restoreControlDependencies(func)))

@@ -6,10 +6,9 @@
 #ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_PASSES_TD
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
-def PipelineSchedulerPass
-    : Pass<"mpmd-pipeline-scheduler", "::mlir::func::FuncOp"> {
+def PipelineSchedulerPass : MpmdFunctionPass<"mpmd-pipeline-scheduler"> {
   let summary = "Orders the fragments of each mesh by a schedule";
   let description = [{
     Puts the scheduling units of each mesh, which are user fragments with a call
@@ -81,7 +80,6 @@ def PipelineSchedulerPass
     Statistic<"numMoved", "num-moved", "Operations that later ones go before">,
     Statistic<"numConflicts", "num-conflicts", "Constraints that data flow contradicts">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -29,7 +29,6 @@
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Optimize/Scheduler/OpenPairs.h"
 #include "meshwright/Optimize/Scheduler/OverlapMarks.h"
-#include "meshwright/Optimize/Scheduler/Passes.h"
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
@@ -38,10 +37,8 @@
 #include "llvm/ADT/SmallVectorExtras.h"
 #include <functional>
 
-namespace mlir::mpmd {
 #define GEN_PASS_DEF_PIPELINESCHEDULERPASS
-#include "meshwright/Optimize/Scheduler/Passes.h.inc"
-} // namespace mlir::mpmd
+#include "meshwright/Optimize/Scheduler/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -176,11 +173,7 @@ struct PipelineSchedulerPass
     : mpmd::impl::PipelineSchedulerPassBase<PipelineSchedulerPass> {
   using Base::Base;
 
-  void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    if (func.isDeclaration() || !isMpmdFunction(func))
-      return markAllAnalysesPreserved();
-
+  void runOnFunction(func::FuncOp func) override {
     if (failed(restoreControlDependencies(func)))
       return signalPassFailure();
     if (failed(schedule(func)))

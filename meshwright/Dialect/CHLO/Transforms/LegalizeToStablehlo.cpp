@@ -14,13 +14,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/CHLO/Transforms/LegalizePatterns.h"
-#include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
-namespace mlir::chlo {
 #define GEN_PASS_DEF_LEGALIZETOSTABLEHLOPASS
-#include "meshwright/Dialect/CHLO/Transforms/Passes.h.inc"
-} // namespace mlir::chlo
+#include "meshwright/Dialect/CHLO/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -34,8 +31,6 @@ struct ReplacedOps : RewriterBase::Listener {
 
 struct LegalizeToStablehloPass
     : chlo::impl::LegalizeToStablehloPassBase<LegalizeToStablehloPass> {
-  using Base::Base;
-
   LogicalResult initialize(MLIRContext *context) override {
     // Broadcasts give other CHLO ops in turn, so they come first.
     RewritePatternSet broadcasts(context), others(context);

@@ -9,16 +9,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_EXPORTNAMEDCOMPUTATIONSPASS
-#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -92,8 +89,6 @@ static void exportComputation(NamedComputationOp computation,
 namespace {
 struct ExportNamedComputationsPass
     : sdy::impl::ExportNamedComputationsPassBase<ExportNamedComputationsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     IRRewriter rewriter(&getContext());

@@ -13,17 +13,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_IMPORTFUNCCALLSPASS
-#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

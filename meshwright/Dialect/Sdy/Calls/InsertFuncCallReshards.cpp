@@ -9,15 +9,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_INSERTFUNCCALLRESHARDSPASS
-#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -25,8 +22,6 @@ using namespace mlir::sdy;
 namespace {
 struct InsertFuncCallReshardsPass
     : sdy::impl::InsertFuncCallReshardsPassBase<InsertFuncCallReshardsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     WalkResult result =

@@ -9,13 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_PROPAGATESHARDINGFROMFUNCTOCALLPASS
-#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -24,8 +21,6 @@ namespace {
 struct PropagateShardingFromFuncToCallPass
     : sdy::impl::PropagateShardingFromFuncToCallPassBase<
           PropagateShardingFromFuncToCallPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     WalkResult result = getOperation().walk([&](func::CallOp call) {

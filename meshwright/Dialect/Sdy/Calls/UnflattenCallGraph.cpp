@@ -9,14 +9,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_UNFLATTENCALLGRAPHPASS
-#include "meshwright/Dialect/Sdy/Calls/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Calls/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

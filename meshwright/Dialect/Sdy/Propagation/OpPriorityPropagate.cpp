@@ -4,10 +4,8 @@
 
 #include "meshwright/Dialect/Sdy/Propagation/StrategyPass.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_OPPRIORITYPROPAGATEPASS
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

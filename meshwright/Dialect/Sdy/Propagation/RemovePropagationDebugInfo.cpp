@@ -3,12 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Propagation/DebugAttributes.h"
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVEPROPAGATIONDEBUGINFOPASS
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -23,8 +20,6 @@ namespace {
 struct RemovePropagationDebugInfoPass
     : sdy::impl::RemovePropagationDebugInfoPassBase<
           RemovePropagationDebugInfoPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
       for (StringRef name : kNames)

@@ -9,13 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVESHARDINGGROUPSPASS
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -23,8 +20,6 @@ using namespace mlir::sdy;
 namespace {
 struct RemoveShardingGroupsPass
     : sdy::impl::RemoveShardingGroupsPassBase<RemoveShardingGroupsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](ShardingGroupOp op) {
       op.erase();

@@ -8,16 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/SharedBodyCall.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVEUNUSEDSYMBOLSPASS
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 using namespace mlir;
 
@@ -32,8 +29,6 @@ static bool mayBeUnused(Operation &op) {
 namespace {
 struct RemoveUnusedSymbolsPass
     : sdy::impl::RemoveUnusedSymbolsPassBase<RemoveUnusedSymbolsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     if (llvm::none_of(*getOperation().getBody(), mayBeUnused))
       return markAllAnalysesPreserved();

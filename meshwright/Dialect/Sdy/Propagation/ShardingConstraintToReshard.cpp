@@ -9,14 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "mlir/IR/Builders.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_SHARDINGCONSTRAINTTORESHARDPASS
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -25,8 +22,6 @@ namespace {
 struct ShardingConstraintToReshardPass
     : sdy::impl::ShardingConstraintToReshardPassBase<
           ShardingConstraintToReshardPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](ShardingConstraintOp op) {
       OpBuilder builder(op);

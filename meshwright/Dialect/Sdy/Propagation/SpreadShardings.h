@@ -5,10 +5,19 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
 
-#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingOrigins.h"
 
 namespace mlir::sdy {
+
+/// How far axes propagate where tensors of an op disagree.
+enum class PropagationStrategy {
+  /// As far as all tensors agree.
+  Basic,
+  /// As far as each tensor allows.
+  Aggressive,
+  /// Everything that all agree on first.
+  BasicThenAggressive,
+};
 
 /// What the passes differ in.
 struct SpreadOptions {

@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_STRATEGYPASS_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_STRATEGYPASS_H
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 
 namespace mlir::sdy {
 

@@ -19,12 +19,9 @@
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Transforms/Frames.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_ADDDATAFLOWEDGESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -68,8 +65,6 @@ unsigned mlir::sdy::addDataFlowEdges(DataFlowOpInterface op,
 namespace {
 struct AddDataFlowEdgesPass
     : sdy::impl::AddDataFlowEdgesPassBase<AddDataFlowEdgesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     OpBuilder builder(&getContext());
     WalkResult result = getOperation().walk([&](DataFlowOpInterface op) {

@@ -20,13 +20,10 @@
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SharedBodyCall.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_APPLYSHARDINGCONSTRAINTSPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -147,8 +144,6 @@ namespace {
 struct ApplyShardingConstraintsPass
     : sdy::impl::ApplyShardingConstraintsPassBase<
           ApplyShardingConstraintsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {

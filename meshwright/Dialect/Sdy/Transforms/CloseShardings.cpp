@@ -9,13 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_CLOSESHARDINGSPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -34,8 +31,6 @@ static TensorShardingAttr closeSharding(TensorShardingAttr sharding) {
 namespace {
 struct CloseShardingsPass
     : sdy::impl::CloseShardingsPassBase<CloseShardingsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation()->walk([&](ModuleOp module) {
       transformShardings(module, [&](TensorShardingAttr sharding) {

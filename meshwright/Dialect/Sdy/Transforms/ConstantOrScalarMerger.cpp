@@ -9,15 +9,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_CONSTANTORSCALARMERGERPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -57,8 +54,6 @@ struct EqualOps : llvm::DenseMapInfo<Operation *> {
 
 struct ConstantOrScalarMergerPass
     : sdy::impl::ConstantOrScalarMergerPassBase<ConstantOrScalarMergerPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation()->walk<WalkOrder::PreOrder>([&](Region *region) {
       for (Block &block : *region)

@@ -8,12 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_DROPSHARDINGRULESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -21,8 +18,6 @@ using namespace mlir::sdy;
 namespace {
 struct DropShardingRulesPass
     : sdy::impl::DropShardingRulesPassBase<DropShardingRulesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
       auto rule = op->getAttrOfType<OpShardingRuleAttr>(kShardingRuleAttr);

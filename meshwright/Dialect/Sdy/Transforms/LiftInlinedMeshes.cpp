@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -23,10 +22,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_LIFTINLINEDMESHESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -176,8 +173,6 @@ private:
 
 struct LiftInlinedMeshesPass
     : sdy::impl::LiftInlinedMeshesPassBase<LiftInlinedMeshesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshNames names(module);

@@ -13,14 +13,11 @@
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringSet.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_MANUALAXESCLEANUPPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -93,8 +90,6 @@ static LogicalResult cleanUp(ManualComputationOp op,
 namespace {
 struct ManualAxesCleanupPass
     : sdy::impl::ManualAxesCleanupPassBase<ManualAxesCleanupPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     WalkResult result = getOperation().walk([&](ManualComputationOp op) {

@@ -8,12 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_POPULATEOPSHARDINGRULESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -21,8 +18,6 @@ using namespace mlir::sdy;
 namespace {
 struct PopulateOpShardingRulesPass
     : sdy::impl::PopulateOpShardingRulesPassBase<PopulateOpShardingRulesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     getOperation().walk([&](Operation *op) {
       if (getOrCreateShardingRule(op))

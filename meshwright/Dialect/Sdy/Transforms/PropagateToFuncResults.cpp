@@ -11,12 +11,9 @@
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_PROPAGATETOFUNCRESULTSPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -24,8 +21,6 @@ using namespace mlir::sdy;
 namespace {
 struct PropagateToFuncResultsPass
     : sdy::impl::PropagateToFuncResultsPassBase<PropagateToFuncResultsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     auto funcs = getOperation().getOps<func::FuncOp>();
     if (funcs.empty())

@@ -9,15 +9,12 @@
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringSet.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVESIZEONEAXESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -67,8 +64,6 @@ static TensorShardingAttr dropSizeOneAxes(TensorShardingAttr sharding,
 namespace {
 struct RemoveSizeOneAxesPass
     : sdy::impl::RemoveSizeOneAxesPassBase<RemoveSizeOneAxesPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (llvm::none_of(module.getOps<MeshOp>(), [](MeshOp mesh) {

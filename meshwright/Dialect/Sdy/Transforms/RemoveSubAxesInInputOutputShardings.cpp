@@ -10,13 +10,10 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_REMOVESUBAXESININPUTOUTPUTSHARDINGSPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -35,8 +32,6 @@ namespace {
 struct RemoveSubAxesInInputOutputShardingsPass
     : sdy::impl::RemoveSubAxesInInputOutputShardingsPassBase<
           RemoveSubAxesInInputOutputShardingsPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     FailureOr<func::FuncOp> main = getMainFunction(getOperation());
     if (failed(main))

@@ -9,16 +9,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/IntEqClasses.h"
 #include <map>
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_SHARDINGGROUPIMPORTPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;
@@ -102,8 +99,6 @@ private:
 
 struct ShardingGroupImportPass
     : sdy::impl::ShardingGroupImportPassBase<ShardingGroupImportPass> {
-  using Base::Base;
-
   void runOnOperation() override {
     Groups groups(getOperation());
     groups.unite();

@@ -10,14 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 
-namespace mlir::sdy {
 #define GEN_PASS_DEF_SINKDATAFLOWEDGESPASS
-#include "meshwright/Dialect/Sdy/Transforms/Passes.h.inc"
-} // namespace mlir::sdy
+#include "meshwright/Dialect/Sdy/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

@@ -18,15 +18,12 @@
 
 #include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
-#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
-namespace mlir::stablehlo {
 #define GEN_PASS_DEF_TARGETINDEPENDENTOPTIMIZATIONPASS
-#include "meshwright/Dialect/StableHLO/Transforms/Passes.h.inc"
-} // namespace mlir::stablehlo
+#include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
