@@ -72,28 +72,17 @@ static void addMarking(OpPassManager &passes, const ExportOptions &options) {
 }
 
 static void addLowering(OpPassManager &passes, const ExportOptions &options) {
-  ValidateNoParamTransfersPassOptions params;
-  params.failOnParamTransfers = options.failOnParamTransfers;
-  params.paramPattern = options.paramTransferPattern;
+  passes.addNestedPass<func::FuncOp>(createValidateNoParamTransfersPass(
+      {options.failOnParamTransfers, options.paramTransferPattern}));
   passes.addNestedPass<func::FuncOp>(
-      createValidateNoParamTransfersPass(params));
-  ValidateNoInferredFragmentsPassOptions inferred;
-  inferred.failOnInferredFragments = options.failOnInferredFragments;
-  passes.addNestedPass<func::FuncOp>(
-      createValidateNoInferredFragmentsPass(inferred));
+      createValidateNoInferredFragmentsPass({options.failOnInferredFragments}));
 
-  LowerToFragmentCallsPassOptions lowering;
-  lowering.verboseLogging = options.verboseLogging;
-  passes.addPass(createLowerToFragmentCallsPass(lowering));
+  passes.addPass(createLowerToFragmentCallsPass({options.verboseLogging}));
 
-  ValidateNoReshardsPassOptions reshards;
-  reshards.failOnReshardOnlyFragments = options.failOnReshardOnlyFragments;
-  reshards.ignorePassThrough = options.ignorePassThrough;
-  passes.addPass(createValidateNoReshardsPass(reshards));
-  ValidateNoBackwardDepsPassOptions backward;
-  backward.failOnBackwardDeps = options.failOnBackwardDeps;
+  passes.addPass(createValidateNoReshardsPass(
+      {options.failOnReshardOnlyFragments, options.ignorePassThrough}));
   passes.addNestedPass<func::FuncOp>(
-      createValidateNoBackwardDepsPass(backward));
+      createValidateNoBackwardDepsPass({options.failOnBackwardDeps}));
 }
 
 void mpmd::addExportPipeline(OpPassManager &passes,

@@ -119,10 +119,8 @@ getMergeOptions(const ImportOptions &options) {
 }
 
 static void addMerging(OpPassManager &pm, const ImportOptions &options) {
-  AbsorbInferredFragmentsPassOptions absorption;
-  absorption.absorbOnEntryPointFunction =
-      options.absorbInferredFragmentsOnEntryPoint;
-  addOnFunctions(pm, createAbsorbInferredFragmentsPass(absorption));
+  addOnFunctions(pm, createAbsorbInferredFragmentsPass(
+                         {options.absorbInferredFragmentsOnEntryPoint}));
   MergeInferredFragmentsPassOptions anyConsumer = getMergeOptions(options);
   MergeInferredFragmentsPassOptions sideways = anyConsumer;
   anyConsumer.mergeAnyConsumer = true;
@@ -147,10 +145,8 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options,
   // of a fragment names the call, its ops need not repeat it.
   pm.addPass(createSymbolDCEPass());
   if (shares) {
-    ShareBodiesPassOptions share;
-    share.forPropagation = true;
-    share.inCallees = true;
-    pm.addPass(createShareBodiesPass(share));
+    pm.addPass(
+        createShareBodiesPass({/*forPropagation=*/true, /*inCallees=*/true}));
   }
   pm.addPass(
       createCallInlinePass({/*eraseCallees=*/true, /*markNestedLocs=*/false}));
@@ -183,9 +179,7 @@ void mpmd::addImportPasses(OpPassManager &pm, const ImportOptions &options,
   addSchedulingUnits(pm, options);
   if (shares) {
     // Sums of gradients have joined what computes them.
-    ShareBodiesPassOptions share;
-    share.forPropagation = true;
-    pm.addPass(createShareBodiesPass(share));
+    pm.addPass(createShareBodiesPass({/*forPropagation=*/true}));
   }
 }
 

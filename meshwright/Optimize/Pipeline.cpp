@@ -52,9 +52,8 @@ static void addScheduling(OpPassManager &passes,
 
 static void addMergingOfInferred(OpPassManager &passes,
                                  const OptimizeOptions &options) {
-  AbsorbInferredFragmentsPassOptions absorb;
-  absorb.absorbOnEntryPointFunction = options.absorbOnEntryPoint;
-  passes.addNestedPass<func::FuncOp>(createAbsorbInferredFragmentsPass(absorb));
+  passes.addNestedPass<func::FuncOp>(
+      createAbsorbInferredFragmentsPass({options.absorbOnEntryPoint}));
   MergeInferredFragmentsPassOptions anyConsumer, sideways;
   anyConsumer.keepUnitsAlike = sideways.keepUnitsAlike = options.keepUnitsAlike;
   anyConsumer.mergeAnyConsumer = true;
@@ -76,9 +75,8 @@ void mpmd::addOptimizePipeline(OpPassManager &passes,
                                const OptimizeOptions &options) {
   addScheduling(passes, options);
   if (options.applyRemat) {
-    RematFragmentPassOptions remat;
-    remat.mergeRematFragments = options.mergeRematFragments;
-    passes.addNestedPass<func::FuncOp>(createRematFragmentPass(remat));
+    passes.addNestedPass<func::FuncOp>(
+        createRematFragmentPass({options.mergeRematFragments}));
   }
   passes.addNestedPass<func::FuncOp>(createVerifyStageMergingPass());
   if (options.mergeAfterScheduling)

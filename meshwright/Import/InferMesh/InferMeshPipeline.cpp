@@ -28,21 +28,14 @@ static void addAnalysis(OpPassManager &pm, const InferMeshOptions &options) {
     pm.addPass(createInferMeshAssignUsingInputOutputConstraintsPass(
         std::move(passOptions)));
   }
-  InferMeshConvertReduceOpsPassOptions convertOptions;
-  convertOptions.inferCrossMeshReductions =
-      options.inferCrossMeshReductions || options.inferTransfers;
-  convertOptions.keepInitValues = options.keepInitValues;
-  pm.addNestedPass<func::FuncOp>(
-      createInferMeshConvertReduceOpsPass(convertOptions));
+  pm.addNestedPass<func::FuncOp>(createInferMeshConvertReduceOpsPass(
+      {options.inferCrossMeshReductions || options.inferTransfers,
+       options.keepInitValues}));
   if (!options.inferTransfers) {
-    InferMeshValidateSrcSetNotEmptyPassOptions passOptions;
-    passOptions.errorLimit = options.errorLimit;
-    pm.addPass(createInferMeshValidateSrcSetNotEmptyPass(passOptions));
+    pm.addPass(createInferMeshValidateSrcSetNotEmptyPass({options.errorLimit}));
   }
-  InferMeshAssignMeshFuncLeavesPassOptions leavesOptions;
-  leavesOptions.inferTransfers = options.inferTransfers;
-  leavesOptions.errorLimit = options.errorLimit;
-  pm.addPass(createInferMeshAssignMeshFuncLeavesPass(leavesOptions));
+  pm.addPass(createInferMeshAssignMeshFuncLeavesPass(
+      {options.inferTransfers, options.errorLimit}));
 }
 
 void mpmd::addInferMeshPasses(OpPassManager &pm,
@@ -50,18 +43,12 @@ void mpmd::addInferMeshPasses(OpPassManager &pm,
   addAnalysis(pm, options);
   pm.addPass(createInferMeshPopulateUseSetPass()); // Leaves have uses now.
   if (!options.inferTransfers) {
-    InferMeshValidateNoAdditionalTransfersNeededPassOptions passOptions;
-    passOptions.errorLimit = options.errorLimit;
-    pm.addPass(
-        createInferMeshValidateNoAdditionalTransfersNeededPass(passOptions));
+    pm.addPass(createInferMeshValidateNoAdditionalTransfersNeededPass(
+        {options.errorLimit}));
   }
-  InferMeshRewriteUsingAnalysisPassOptions rewriteOptions;
-  rewriteOptions.maxClones = options.maxClones;
-  pm.addPass(createInferMeshRewriteUsingAnalysisPass(rewriteOptions));
-  InferMeshFinalizePassOptions finalizeOptions;
-  finalizeOptions.inferTransfers = options.inferTransfers;
-  finalizeOptions.copyBetweenMemories = options.copyBetweenMemories;
-  pm.addPass(createInferMeshFinalizePass(finalizeOptions));
+  pm.addPass(createInferMeshRewriteUsingAnalysisPass({options.maxClones}));
+  pm.addPass(createInferMeshFinalizePass(
+      {options.inferTransfers, options.copyBetweenMemories}));
 }
 
 namespace {
