@@ -118,6 +118,10 @@ function(meshwright_passes name)
   string(MAKE_C_IDENTIFIER ${folder} guard)
   string(TOUPPER ${guard} guard)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/Passes.h.in Passes.h @ONLY)
+  set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_PASS_INCLUDES
+               "#include \"${folder}/Passes.h\"\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_PASS_CALLS
+               "  mlir::${ARG_NAMESPACE}::register${name}Passes();\n")
   set(LLVM_TARGET_DEFINITIONS Passes.td)
   mlir_tablegen(Passes.h.inc -gen-pass-decls -name=${name})
   add_public_tablegen_target(Meshwright${name}PassesIncGen)
