@@ -17,7 +17,7 @@
 namespace meshwright {
 
 inline void registerAllPasses() {
-  registerPasses();
+  registerPassesOfFolders();
   mlir::sdy::registerSdyPipelines();
   mlir::mpmd::registerImportPipeline();
   mlir::mpmd::registerInferMeshPipeline();
