@@ -178,7 +178,9 @@ def Sdy_FuncDataFlowEdgeOp
     : Sdy_Op<"func_data_flow_edge", [AllTypesMatch<["input", "result"]>]> {
   let summary = "Marks a value that crosses a function call";
   let description = [{
-    Its operand is a function argument or the result of a call, with one use.
+    Its operand is a function argument or the result of a call, with one use. Propagation
+    shards an argument like the operands of all calls of its function, and a result
+    like what the callee returns.
 
     ```mlir
     %1 = sdy.func_data_flow_edge %0 : tensor<8x4xf32>

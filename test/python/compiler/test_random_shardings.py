@@ -98,6 +98,12 @@ def test_each_propagation_is_as_jaxlibs(tools, jaxlib, kind, propagate, conserva
         assert agrees(tools, jaxlib, kind(seed), passes)
 
 
+@pytest.mark.parametrize("propagate", SINGLE)
+def test_edges_of_functions_are_followed_as_by_jaxlib(tools, jaxlib, propagate):
+    texts = [random_shardings.calls(seed) for seed in range(20)]
+    assert sum(agrees(tools, jaxlib, text, f"{propagate}}}") for text in texts) > 15
+
+
 def without(text: str, *, ops: bool) -> str:
     """What jaxlib has no debug information for ends its process: groups, and as
     origins annotations of ops."""

@@ -7,6 +7,8 @@ import math
 import random
 
 SHAPES = [(8, 16), (16, 8), (8, 8), (16,), (8,), (4, 2, 8), (16, 4)]
+# Few enough for calls to find values of the shapes that they take.
+SQUARES = [(8, 8), (8, 8), (16, 8)]
 MESH = 'sdy.mesh @grid = <["r"=2, "c"=4]>'
 TOPOLOGY = '#mpmd.topology<<"m1" : <["r"=2, "c"=4]>>, <"m2" : <["r"=2, "c"=4]>>>'
 
@@ -239,3 +241,77 @@ def partitioned(seed: int) -> str:
         f"attributes {{topology = {TOPOLOGY}}} {{\n{body}\n"
         f"  return {', '.join(v[0] for v in returned)} : {types}\n}}\n"
     )
+
+
+class _Function:
+    """A function, in which arguments and results of calls may have edges."""
+
+    def __init__(self, writer: _Writer, name: str, indices: range):
+        self.writer, self.name = writer, name
+        rng = writer.rng
+        self.arguments = [(f"%a{i}", rng.choice(SQUARES)) for i in indices]
+        self.block = Block(writer, [], "  ")
+        for argument in self.arguments:
+            self._add_value(argument, may_have_edge=name != "main")
+        self.returned: list = []
+
+    def _add_value(self, value, *, may_have_edge: bool) -> None:
+        if may_have_edge and self.writer.rng.random() < 0.8:
+            self.block.define(f"sdy.func_data_flow_edge {value[0]}", value[1])
+        else:
+            self.block.values.append(value)
+
+    def call(self, callee: "_Function") -> None:
+        """Nothing if there is no value of a shape that the callee takes."""
+        shapes = {shape for _, shape in self.block.values}
+        if any(shape not in shapes for _, shape in callee.arguments):
+            return
+        name, count = self.writer.fresh(), len(callee.returned)
+        operands = [self.block.pick(shape)[0] for _, shape in callee.arguments]
+        takes = ", ".join(tensor(shape) for _, shape in callee.arguments)
+        gives = ", ".join(tensor(shape) for _, shape in callee.returned)
+        self.block.emit(
+            f"{name}:{count} = call @{callee.name}({', '.join(operands)}) : "
+            f"({takes}) -> ({gives})"
+        )
+        for i, (_, shape) in enumerate(callee.returned):
+            self._add_value((f"{name}#{i}", shape), may_have_edge=True)
+
+    def text(self) -> str:
+        on_value = self.writer.annotations.on_value
+        is_main = self.name == "main"
+        chances = (0.6, 0.2) if is_main else (0.15, 0.1)
+        head = ", ".join(
+            f"{n}: {tensor(s)}{on_value(s, chances[0])}" for n, s in self.arguments
+        )
+        results = ", ".join(
+            tensor(s) + on_value(s, chances[1]) for _, s in self.returned
+        )
+        names = ", ".join(name for name, _ in self.returned)
+        types = ", ".join(tensor(s) for _, s in self.returned)
+        body = "\n".join(self.block.lines)
+        return (
+            f"func.func {'' if is_main else 'private '}@{self.name}({head}) -> "
+            f"({results}) {{\n{body}\n  return {names} : {types}\n}}\n"
+        )
+
+
+def calls(seed: int) -> str:
+    """Functions that call each other, with edges between them."""
+    writer = _Writer(seed)
+    writer.may_group = False
+    writer.annotations.has_priorities = False
+    rng = writer.rng
+    functions: list[_Function] = []
+    names = [f"f{i}" for i in range(rng.randint(1, 3))] + ["main"]
+    for name in names:
+        function = _Function(writer, name, range(rng.randint(2, 4)))
+        for _ in range(rng.randint(4, 9)):
+            if functions and rng.random() < 0.6:
+                function.call(rng.choice(functions))
+            else:
+                function.block.compute()
+        function.returned = function.block.values[-rng.randint(1, 3) :]
+        functions.append(function)
+    rng.shuffle(functions)
+    return MESH + "\n" + "".join(function.text() for function in functions)

@@ -66,6 +66,8 @@ void Propagation::markUsers(PlacedValue value) {
     Operation *user = use.getOwner();
     unsigned index = table.getIndex(user, instance);
     mark(index);
+    for (FuncDataFlowEdgeOp edge : funcEdges.getEdges(use))
+      mark(table.getIndex(edge));
     DataFlowOpInterface flow;
     OpKind kind = table.getKind(index);
     if (kind == OpKind::DataFlow || kind == OpKind::Frame)

@@ -32,6 +32,8 @@ Propagation::Propagation(ModuleOp module, func::FuncOp main,
       active(table.getNumOps()), isAgain(table.getNumOps()),
       manualEdges(table.getNumOps()), planOf(table.getNumOps()),
       slotRange(table.getNumOps()) {
+  if (settings.hasFuncEdges)
+    funcEdges = FuncEdges(module, symbols);
   for (BitVector &bits : waiting)
     bits.resize(table.getNumOps());
   collectGroups(shardingGroups);
@@ -249,6 +251,15 @@ const OpPlan *Propagation::getPlan(unsigned index) {
     return inBody->second;
   }
   auto &known = planOf.at(index);
+  if (auto edge = dyn_cast_or_null<FuncDataFlowEdgeOp>(op);
+      edge && !known.getInt()) {
+    size_t numSources = funcEdges.getSources(edge).size();
+    known.setPointerAndInt(
+        numSources == 0
+            ? nullptr
+            : plans.getIdentity(cast<ShapedType>(edge.getType()), numSources),
+        true);
+  }
   if (!known.getInt() && op && table.getKind(index) == OpKind::FrameEdge)
     known.setPointerAndInt(
         plans.getIdentity(
@@ -276,6 +287,9 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
       Value owner =
           isFrameEdge ? table.getFrameValue(index) : op->getOperand(0);
       for (OpOperand *source : getDataFlowOp(owner).getEdgeSources(owner))
+        slotPool.push_back(table.getSlot(source->get()));
+    } else if (auto edge = dyn_cast<FuncDataFlowEdgeOp>(op)) {
+      for (OpOperand *source : funcEdges.getSources(edge))
         slotPool.push_back(table.getSlot(source->get()));
     } else {
       for (Value operand : op->getOperands())

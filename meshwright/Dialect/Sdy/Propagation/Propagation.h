@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
 #include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/Table/FuncEdges.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
@@ -32,6 +33,7 @@ public:
     SpreadLog *log = nullptr;
     /// Ops between shardings that are known; outside of shared bodies.
     ArrayRef<Operation *> collectives;
+    bool hasFuncEdges = false;
   };
 
   /// Members of a group are kept alike.
@@ -84,6 +86,7 @@ private:
   ShardingTable &table;
   Settings settings;
   SymbolTable symbols;
+  FuncEdges funcEdges;
   llvm::DenseMap<Attribute, MeshAttr> meshes;
   OpPlans plans;
   /// By slot, where it is in a group; and the slots of each group.

@@ -39,6 +39,7 @@ namespace {
 struct Findings {
   bool hasGroups = false;
   bool hasRules = false;
+  bool hasFuncEdges = false;
   SmallVector<Operation *> collectives;
 };
 } // namespace
@@ -79,6 +80,7 @@ static FailureOr<Findings> inspect(ModuleOp module) {
   llvm::DenseSet<Type> verified; // Membership only: its order never shows.
   WalkResult result = walkOwnOps(module, [&](Operation *op) -> WalkResult {
     findings.hasGroups |= isa<ShardingGroupOp>(op);
+    findings.hasFuncEdges |= isa<FuncDataFlowEdgeOp>(op);
     findings.hasRules |= !!op->getDiscardableAttr(ruleName);
     if (isCollective(op) && !isInSharedBody(op))
       findings.collectives.push_back(op);
@@ -174,7 +176,7 @@ FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
   Propagation propagation(module, *main, table, groups,
                           {options.byOpPriority ? 0 : kLastLevel,
                            options.isConservative, isLogged ? &log : nullptr,
-                           findings->collectives});
+                           findings->collectives, findings->hasFuncEdges});
   unsigned numChanged = 0;
   bool dumps = options.byUserPriority && !options.dumpDirectory.empty();
   for (auto [round, priority] : llvm::enumerate(priorities)) {
