@@ -104,6 +104,12 @@ def test_edges_of_functions_are_followed_as_by_jaxlib(tools, jaxlib, propagate):
     assert sum(agrees(tools, jaxlib, text, f"{propagate}}}") for text in texts) > 15
 
 
+@pytest.mark.parametrize("propagate", SINGLE[:4])
+@pytest.mark.parametrize("seed", range(5))
+def test_axes_of_size_1_pass_reshapes_as_jaxlibs(tools, jaxlib, propagate, seed):
+    assert agrees(tools, jaxlib, random_shardings.reshapes(seed), f"{propagate}}}")
+
+
 def without(text: str, *, ops: bool) -> str:
     """What jaxlib has no debug information for ends its process: groups, and as
     origins annotations of ops."""

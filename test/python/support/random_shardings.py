@@ -3,6 +3,7 @@
 Shapes are few, so that values meet; annotations are many, so that they collide.
 """
 
+import itertools
 import math
 import random
 
@@ -315,3 +316,35 @@ def calls(seed: int) -> str:
         functions.append(function)
     rng.shuffle(functions)
     return MESH + "\n" + "".join(function.text() for function in functions)
+
+
+def reshapes(seed: int) -> str:
+    """Reshapes of sizes with factors in common, on axes of which two have size 1."""
+    rng = random.Random(seed)
+    lines = ['sdy.mesh @m = <["a"=1, "b"=2, "c"=3, "d"=1, "e"=4]>']
+    lines += ["func.func @main() { return }"]
+    for number in range(20):
+        factors = rng.choices([2, 2, 2, 3], k=rng.randint(2, 5))
+        x, y = (_products(rng, factors) for _ in range(2))
+        axes = rng.sample("abcde", k=rng.randint(1, 4))
+        dims: list[list[str]] = [[] for _ in x]
+        for axis in axes:
+            rng.choice(dims).append(f'"{axis}"')
+        text = ", ".join(f"{{{', '.join([*dim, '?'])}}}" for dim in dims)
+        lines.append(
+            f"func.func private @f{number}(%x: {tensor(x)} {{sdy.sharding = "
+            f"#sdy.sharding<@m, [{text}]>}}) -> {tensor(y)} {{\n"
+            f"  %0 = stablehlo.reshape %x : ({tensor(x)}) -> {tensor(y)}\n"
+            f"  return %0 : {tensor(y)}\n}}"
+        )
+    return "\n".join(lines)
+
+
+def _products(rng: random.Random, factors: list[int]) -> tuple[int, ...]:
+    """Sizes of dimensions, each a product of neighbours."""
+    count = rng.randint(1, min(3, len(factors) - 1))
+    borders = sorted(rng.sample(range(1, len(factors)), k=count))
+    return tuple(
+        math.prod(factors[start:end])
+        for start, end in itertools.pairwise([0, *borders, len(factors)])
+    )

@@ -135,7 +135,7 @@ static AxisRefAttr cutForFactor(AxisRefAttr axis, int64_t sizeBefore,
     return present;
   int64_t axisSize = axis.getSize(mesh);
   int64_t common = std::gcd(factorSize / sizeBefore, axisSize);
-  if (common == 1)
+  if (common == 1 && axisSize != 1)
     return present;
   return common == axisSize
              ? axis

@@ -24,13 +24,14 @@ public:
     advance();
   }
 
-  /// Takes what divides a factor of some size; what cannot be taken because it
-  /// does not divide the rest of the factor overflows.
+  /// Takes what divides a factor of some size, with the axes of size 1 around
+  /// it; what cannot be taken because it does not divide the rest of the factor
+  /// overflows.
   void takeForMajorFactor(int64_t size, FactorSharding &factor) {
-    while (size > 1 && next) {
+    while (next) {
       int64_t axisSize = next.getSize(mesh);
       int64_t common = std::gcd(size, axisSize);
-      if (common == 1)
+      if (common == 1 && axisSize != 1)
         break;
       size /= common;
       if (common == axisSize) {
