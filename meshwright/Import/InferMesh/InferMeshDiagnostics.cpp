@@ -256,12 +256,19 @@ std::string InferMeshDiagnostics::describeArgument(func::FuncOp func,
 // Messages
 //===----------------------------------------------------------------------===//
 
+/// Whether the option for reductions across meshes is what helps: what a loop or
+/// branch of StableHLO computes is on one mesh, with or without it.
+static bool canBecomeReduction(Operation *op) {
+  return op->hasAttr(kReduceAttr) &&
+         isa<func::FuncOp, ForOp>(op->getParentOp());
+}
+
 void InferMeshDiagnostics::reportConflict(Operation *op) const {
   InFlightDiagnostic diag =
       op->emitError()
       << "Mesh assignment is not possible for op as its operands are on "
          "conflicting meshes."
-      << (op->hasAttr(kReduceAttr) ? kInferReductionsHint : kInferTransfersHint)
+      << (canBecomeReduction(op) ? kInferReductionsHint : kInferTransfersHint)
       << "\n\nThe op is:\n"
       << getText(op);
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {

@@ -43,6 +43,21 @@ func.func @reports_first_reduction_nobody_converted(%p: !t) attributes {topology
 // -----
 
 !t = tensor<4xf32>
+#topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
+
+// A branch runs on one mesh, whatever reductions may do.
+func.func @advises_transfers_for_sums_in_branches(%i: tensor<i32>, %p: !t) attributes {topology = #topology} {
+  %0 = "stablehlo.case"(%i) ({
+    // expected-error@+1 {{mpmd_infer_transfers}}
+    %1 = stablehlo.add %p, %p {mpmd.reduce = #mpmd.reduction<add>, mpmd.src_set = #mpmd.meshes_with_origins<>} : !t
+    stablehlo.return %1 : !t
+  }) : (tensor<i32>) -> !t
+  return
+}
+
+// -----
+
+!t = tensor<4xf32>
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
