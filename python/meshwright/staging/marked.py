@@ -293,10 +293,32 @@ class _LinenMarks:
         with _linen_marks(self), linen.intercept_methods(intercept):
             return function()
 
-    def check(self) -> None:
+    def check(self, root: Any) -> None:
         for path in self._paths:
-            if path not in self._called:
-                raise _unknown(path, filter(None, self._called))
+            if path in self._called:
+                continue
+            if _has_variables(root.variables, path):
+                raise ValueError(
+                    f"{_WHAT}: {path!r} shares a trace with other modules of its "
+                    "class, which is wrapped in flax.linen.jit; wrap it where each of "
+                    "them is made, or leave it as it is, since mw.jit compiles all"
+                )
+            raise _unknown(path, filter(None, self._called))
+
+
+def _has_variables(variables: Any, path: str) -> bool:
+    """Whether the module at a path has variables in any collection."""
+
+    def reaches(tree: Any, steps: Sequence[str]) -> bool:
+        if not steps:
+            return True
+        first, *rest = steps
+        return (
+            isinstance(tree, Mapping) and first in tree and reaches(tree[first], rest)
+        )
+
+    steps = path.split(_SEPARATOR)
+    return any(reaches(collection, steps) for collection in variables.values())
 
 
 def _mark_linen(model: Any, paths: Mapping[str, str | None], linen: Any) -> Any:
@@ -313,7 +335,7 @@ def _mark_linen(model: Any, paths: Mapping[str, str | None], linen: Any) -> Any:
     @functools.wraps(plain.__call__)
     def call(self, *args, **kwargs):
         result = marks.call(self, lambda: plain.__call__(self, *args, **kwargs))
-        marks.check()
+        marks.check(self)
         return result
 
     names = ("__module__", "__qualname__", "__doc__")

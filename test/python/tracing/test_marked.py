@@ -207,6 +207,23 @@ def test_linen_model_by_another_method():
         mw.marked(model, ["encoder"]).apply(params, X)
 
 
+def test_linen_modules_that_share_a_trace_cannot_be_told_apart():
+    shared = nn.jit(nn.Dense)
+
+    class Layers(nn.Module):
+        wrap: type
+
+        @nn.compact
+        def __call__(self, x):
+            for number in range(3):
+                x = self.wrap(4, name=f"layer{number}")(x)
+            return x
+
+    with pytest.raises(ValueError, match="'layer1' shares a trace.*flax.linen.jit"):
+        mw.marked(Layers(shared), ["layer1"]).init(jax.random.key(0), X)
+    mw.marked(Layers(nn.Dense), ["layer1"]).init(jax.random.key(0), X)
+
+
 def test_equinox_model_under_vmap():
     keys = jax.random.split(jax.random.key(0), 3)
     model = eqx.nn.Sequential(
