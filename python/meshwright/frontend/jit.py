@@ -352,7 +352,8 @@ class MpmdWrapped:
                     "compiled.place(...) put the arrays where the program expects them"
                 ) from None
         else:
-            sharding = None
+            first = next(iter(self.mpmd_config.topology.values()))
+            sharding = named_shardings.of_memory(sharding, first)
         external.append(other)
         dtype = leaf.dtype
         if isinstance(leaf, jax.Array):  # Which has it, and did not ask for it.

@@ -96,8 +96,8 @@ class InputErrors(ArgumentErrors):
         signature, topology = self._signature, self._specs.topology
         lines = [
             f"{signature.name}: {len(positions)} inputs do not have the sharding "
-            "that the program expects; place them with jax.device_put(x, sharding), "
-            "or lower the function for them"
+            "that the program expects; place them with compiled.place(...) or "
+            "jax.device_put(x, sharding), or lower the function for them"
         ]
         for position in positions:
             index = self._index(position)

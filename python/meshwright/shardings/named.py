@@ -9,7 +9,13 @@ from typing import Any
 import jax
 import numpy as np
 from jax.experimental.layout import Format
-from jax.sharding import AbstractMesh, Mesh, NamedSharding
+from jax.sharding import (
+    AbstractMesh,
+    Mesh,
+    NamedSharding,
+    PartitionSpec,
+    SingleDeviceSharding,
+)
 
 from ..core.config import PyTree, Topology
 from ..core.names import named_sharding
@@ -68,8 +74,23 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
     )
 
 
+def of_memory(sharding: Any, mesh: Mesh) -> NamedSharding | None:
+    """What a sharding of one device says of the memory: whole, on a mesh.
+
+    None if that is the device's own. Where a device is, is no wish.
+    """
+    if not isinstance(sharding, SingleDeviceSharding):
+        return None
+    (device,) = sharding.device_set
+    if sharding.memory_kind in (None, device.default_memory().kind):
+        return None
+    return NamedSharding(mesh, PartitionSpec(), memory_kind=sharding.memory_kind)
+
+
 def on_mesh(sharding: Any, mesh: Mesh) -> Any:
     """The same split on another mesh; the sharding itself if that lacks its axes."""
+    if isinstance(sharding, SingleDeviceSharding):
+        return NamedSharding(mesh, PartitionSpec(), memory_kind=sharding.memory_kind)
     if not isinstance(sharding, NamedSharding):
         return sharding
     used = {axis for entry in sharding.spec for axis in np.atleast_1d(entry or [])}

@@ -518,6 +518,7 @@ def test_misplaced_arrays_are_listed_with_what_was_expected():
     text = str(error.value)
     assert "input 0 (originally 0, args[0])" in text
     assert "input 1 (originally 1, args[1])" in text
+    assert "place them with compiled.place(...)" in text
     assert "'m0'" in text and "'m1'" in text and "not in the topology" in text
     check(compiled(w, x), encode_decode(W, X))
 

@@ -175,6 +175,25 @@ def test_arguments_on_the_host_are_taken_as_they_are(function, mesh):
     jax.tree.map(np.testing.assert_allclose, found, wanted)
 
 
+@pytest.mark.parametrize("name", ["f", "g"])
+def test_an_array_that_was_put_on_the_host_as_a_whole_is_an_argument(name):
+    """`jax.device_put(x, Space.Host)` gives it the sharding of one device."""
+
+    def function(x):
+        y = named(lambda x: jax.device_put(x, ON_DEVICE) * 2, name)(x)
+        return y, jax.device_put(y, ON_HOST), x
+
+    meshes = {mesh: Mesh(jax.devices()[i : i + 1], "x") for i, mesh in enumerate("ab")}
+    x, jitted = jax.device_put(X, ON_HOST), mw.jit(function, config(meshes))
+    found = [jitted(x) for _ in range(2)][1]
+    wanted = jax.jit(function)(x)
+    assert kinds(jax.tree.map(lambda a: a.sharding, found)) == kinds(
+        jax.tree.map(lambda a: a.sharding, wanted)
+    )
+    jax.tree.map(np.testing.assert_allclose, found, wanted)
+    assert len(*jitted._programs.values()) == 1
+
+
 @pytest.mark.parametrize("tie_state", [False, True])
 def test_moments_rest_on_the_host_between_steps(tie_state):
     def loss(ws, x):
