@@ -366,7 +366,7 @@ def _in_round(
     )
     for index in outside:
         free[index] = True
-    _complete_positions(items, table, free, position)
+    complete_positions(items, table, free, position)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
         if not (item.transposes or free[index] or is_mark(item) or is_fixed(item)):
@@ -393,7 +393,7 @@ def _in_round(
     assign_pending(
         items, table, stage, after, free, of_reader, count, marks, late, outside
     )
-    _leave_outside(items, table, stage, outside)
+    leave_outside(items, table, stage, outside)
     sum_at_the_end(items, table, stage)
     for index in _weights_of_fixed(items, table, stage):
         stage[index] = None
@@ -501,7 +501,7 @@ def _forward_positions(
     return position
 
 
-def _complete_positions(
+def complete_positions(
     items: list[Item], table: Reads, free: list[bool], position: list[int | None]
 ) -> None:
     """Counts what no forward operation reads as written where its operands are."""
@@ -590,9 +590,8 @@ class _Backward:
                 self._movable.add(index)
         if found:
             last = choose(found)
-            if self._is_chain:
-                last = self._summed_up(index, given, last)
-            self._stage[index] = self._settle(index, last)
+            home = self._summed_up(index, given, last) if self._is_chain else None
+            self._stage[index] = self._settle(index, last) if home is None else home
             return
         if is_again:
             return  # It goes where it is read.
@@ -603,13 +602,13 @@ class _Backward:
             found = [max(homes)] if homes else found
         self._stage[index] = max(found, default=None)
 
-    def _summed_up(self, index: int, given: list[int], last: int) -> int:
-        """The stage of a number that is made of what can be moved."""
-        item = self._flat.items[index]
-        if all(map(is_number, item.eqn.outvars)) and self._movable.issuperset(given):
-            homes = self._find_homes(index) or ()
-            return max((home for home in homes if home <= last), default=last)
-        return last
+    def _summed_up(self, index: int, given: list[int], last: int) -> int | None:
+        """The stage of a number that is made of what can be moved, if it is one."""
+        is_sum = all(map(is_number, self._flat.items[index].eqn.outvars))
+        if not is_sum or not self._movable.issuperset(given):
+            return None
+        homes = self._find_homes(index) or ()
+        return max((home for home in homes if home <= last), default=last)
 
     def _of_any(self, index: int) -> int | None:
         return self._late[index] if index in self._late else self._of_value(index)
@@ -659,7 +658,7 @@ def assign_backward(
     return _Backward(flat, table, stage, of_value, after, settle, outside).assign()
 
 
-def _leave_outside(
+def leave_outside(
     items: list[Item], table: Reads, stage: list[int | None], outside: set[int]
 ) -> None:
     """Adds the sums of gradients that read what is outside of all stages."""

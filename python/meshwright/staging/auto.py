@@ -21,6 +21,7 @@ from .emit import emit, rootless
 from .flatten import Flat, flatten
 from .inner_gradients import count_by_work
 from .line import Order, line_up
+from .outside import place_outside
 from .recomputed import is_recomputed, repeated
 from .search import best_cuts, make_line
 
@@ -136,21 +137,40 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
     Raises:
       ValueError: it has fewer operations than that.
     """
-    order = line_up(flat, rootless(flat), outside)
+    copied = rootless(flat)
+    order = line_up(flat, copied, outside)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
             "that can be divided; ask for fewer stages"
         )
-    cuts = best_cuts(make_line(order.costs, [*order.spans, *order.inputs]), count)
+    cuts = _cut(order, count)
     stage = [
         None if where is None else bisect.bisect_right(cuts, where)
         for where in order.position
     ]
+    # With each operation as a stage all is found that may be outside of stages; in line
+    # it would bring weights to places where they are not read otherwise.
+    _, apart = place_outside(flat, order, range(1, len(order.items)), copied)
+    while apart:
+        other = line_up(flat, copied, outside, apart)
+        if len(other.items) < count:
+            break
+        other_cuts = _cut(other, count)
+        other_stage, found = place_outside(flat, other, other_cuts, copied)
+        if found and found <= apart:
+            order, cuts, stage = other, other_cuts, other_stage
+        if found <= apart:
+            break
+        apart |= found
     _save_at_cuts(flat, stage)
     division = _describe(flat, order, cuts)
     places = [cut.after for cut in division.cuts]
     return Stages(count, stage, places, {}), division
+
+
+def _cut(order: Order, count: int) -> list[int]:
+    return best_cuts(make_line(order.costs, [*order.spans, *order.inputs]), count)
 
 
 class Divider:

@@ -40,6 +40,8 @@ class Order:
       spans: first and last position that have to do with each value, and its bytes;
         values that are made in the body.
       inputs: the same of the body's inputs.
+      waiting: forward operations that are made of one input and numbers.
+      apart: what was left out of the line.
     """
 
     items: list[int]
@@ -47,17 +49,22 @@ class Order:
     costs: list[float]
     spans: list[tuple[int, int, int]]
     inputs: list[tuple[int, int, int]]
+    waiting: Set[int]
+    apart: Set[int]
 
 
-def line_up(flat: Flat, copied: set[int], outside: float = 0) -> Order:
+def line_up(
+    flat: Flat, copied: Set[int], outside: float = 0, apart: Set[int] = frozenset()
+) -> Order:
     """Puts a body in line.
 
     Args:
       flat: the body.
       copied: operations that each stage makes for itself.
       outside: work on the body's gradients elsewhere, such as that of an optimizer.
+      apart: operations that are left out.
     """
-    return _Lining(flat, copied).order(outside)
+    return _Lining(flat, copied, apart).order(outside)
 
 
 _CONVERSIONS = frozenset(
@@ -68,8 +75,9 @@ _COMPANIONS = 3
 
 
 class _Lining:
-    def __init__(self, flat: Flat, copied: set[int]):
+    def __init__(self, flat: Flat, copied: Set[int], apart: Set[int]):
         self._flat, self._items, self._copied = flat, flat.items, copied
+        self._apart, self._unlined = apart, copied | apart
         self._table: Reads = reads(flat)
         self._outs = {var for var in flat.outs if isinstance(var, compat.Var)}
         self._position: list[int | None] = [None] * len(self._items)
@@ -91,9 +99,10 @@ class _Lining:
         }
 
     def order(self, outside: float) -> Order:
-        forward = self._forward()
+        before = self._before_gradients()
+        forward = self._forward(before)
         self._companion = self._companions(forward)
-        waiting = self._waiting(forward)
+        waiting = self._waiting(before)
         items = self._number(self._line(forward, waiting), waiting)
         self._place_backward()
         self._place_gradients()
@@ -106,31 +115,46 @@ class _Lining:
                 outside += work_of(self._items[index].eqn)
         self._spread(outside, costs)
         spans, inputs = self._spans()
-        return Order(items, list(self._position), costs, spans, inputs)
+        position, apart = list(self._position), self._apart
+        return Order(items, position, costs, spans, inputs, waiting.keys(), apart)
 
     def _is_fixed(self, index: int) -> bool:
         """What cannot be part of a stage, or need not."""
-        primitive = self._items[index].eqn.primitive
-        return index in self._copied or primitive in (named_computation_p, for_p)
+        return index in self._unlined or self._is_whole(index)
 
-    def _forward(self) -> list[int]:
-        """Forward operations, without what only works on the gradients."""
+    def _is_whole(self, index: int) -> bool:
+        return self._items[index].eqn.primitive in (named_computation_p, for_p)
+
+    def _before_gradients(self) -> list[int]:
+        """Forward operations that depend on no gradient."""
         items, table = self._items, self._table
-        free = [self._is_fixed(index) for index in range(len(items))]
         after = [False] * len(items)
         for index, item in enumerate(items):
             if not item.transposes:
                 after[index] = any(
                     items[o].transposes or after[o] for o in table.operands[index]
                 )
-                free[index] |= after[index]
+        return [
+            index
+            for index, item in enumerate(items)
+            if not (item.transposes or after[index] or self._is_whole(index))
+        ]
+
+    def _forward(self, before: Sequence[int]) -> list[int]:
+        """Those of them that are in line: not what serves what is not."""
+        items, table = self._items, self._table
+        free = [
+            self._is_fixed(i) or not item.transposes for i, item in enumerate(items)
+        ]
+        for index in before:
+            free[index] = index in self._unlined
         for index in reversed(range(len(items))):
             readers = table.readers[index]
             if items[index].transposes or free[index] or not readers:
                 continue
             if not any(var in self._outs for var in items[index].eqn.outvars):
                 free[index] = all(free[reader] for reader in readers)
-        return [i for i, item in enumerate(items) if not (free[i] or item.transposes)]
+        return [index for index in before if not free[index]]
 
     def _number(
         self, line: Sequence[int], waiting: Mapping[int, frozenset[object]]
@@ -437,7 +461,7 @@ class _Lining:
                 where
                 for var in item.eqn.invars
                 if isinstance(var, compat.Var)
-                and self._table.producer.get(var) not in self._copied
+                and self._table.producer.get(var) not in self._unlined
                 and (where := self._last_read(originals.get(var, var), item, limit))
                 is not None
             ]

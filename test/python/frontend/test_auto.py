@@ -441,20 +441,34 @@ def test_report_says_where_and_why():
     assert "mw.jit divides its layers, with mw.pipeline.scan" in out.getvalue()
 
 
+@pytest.mark.parametrize("reads", ["first layer", "every layer", "variance"])
 @pytest.mark.parametrize("length", [jnp.linalg.norm, lambda v: jnp.abs(v).max()])
-def test_the_first_layer_may_need_a_number_of_all_weights(length):
-    ws = [np.full((8, 8), 0.1 * k, np.float32) for k in range(1, 5)]
+def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads):
+    """Activations, their derivatives and numbers are sent, whatever reads it."""
+    k = keys()
+    ws = [normal(k, 8, 8) for _ in range(4)]
 
     def loss(ws, x):
-        x = x / (1 + length(jnp.concatenate([w.ravel() for w in ws])))
+        whole = jnp.concatenate([w.ravel() for w in ws])
+        number = 1 + length(whole - whole.mean() if reads == "variance" else whole)
+        if reads == "first layer":
+            x = x / number
         for w in ws:
-            x = jnp.tanh(x @ w)
-        return (x**2).mean()
+            x = jnp.tanh(x @ (w / number if reads == "every layer" else w))
+        return (x**2).mean() + number
 
     step, x = mw.pipeline.accumulate(jax.value_and_grad(loss), 2), jnp.ones((4, 8))
-    found = mw.jit(step, mw.auto_config(TWO))(ws, x)
+    lowered = mw.jit(step, mw.auto_config(TWO)).lower(ws, x)
+    assigned = lowered.function_mesh_assignment
+    assert assigned.input_meshes[0] == ["m0", "m0", "m1", "m1"]
+    assert assigned.output_meshes[1] == ["m0", "m0", "m1", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sum(size for size in sent if size > 4) == 2 * 2 * 2 * 8 * 4
+    compiled = lowered.compile()
+    found = compiled(*compiled.place(ws, x))
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(step(ws, x)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_layers_in_a_scan_are_one_piece_and_that_is_said(caplog):

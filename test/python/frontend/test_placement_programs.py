@@ -43,6 +43,8 @@ LOWERED = [
     ("prepared", "prodigy", "names", True),
     ("varied", "adam", "marks", False),
     ("varied", "zero_nans", "names", True),
+    ("varied", "adam", "auto", True),
+    ("divided", "lm clipped", "auto", False),
     ("divided", "adamw", "marks", True),
     ("divided", "lm clipped", "names", False),
     ("anchored", "adam", "names", False),
@@ -84,6 +86,7 @@ LOWERED = [
     ("raveled", "lm barrier", "names", False),
 ]
 RUN = [
+    ("varied", "muon", "auto", False),
     ("raveled", "adamw", "auto", True),
     ("prepared", "lm similar", "auto", False),
     ("plain", "lm cond", "marks", False),

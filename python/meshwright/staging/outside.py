@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is outside of all stages between cuts, as it is between marks.
+
+A norm of all weights that the first layer divides by, or the mean that a variance of
+all is made with, is computed by no order of stages. Cuts are found without marks, but
+once they are known, the rules are those of marks (`assign`, `terms`).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence, Set
+
+from .assign import (
+    Reads,
+    assign_backward,
+    assign_pending,
+    complete_positions,
+    is_fixed,
+    leave_outside,
+    reads,
+)
+from .flatten import Flat
+from .line import Order
+from .recomputed import is_recomputed
+from .terms import is_number, place_terms
+
+
+def place_outside(
+    flat: Flat, order: Order, cuts: Sequence[int], copied: Set[int]
+) -> tuple[list[int | None], set[int]]:
+    """Finds what is in no stage, for cuts in the line of a body.
+
+    Args:
+      flat: the body.
+      order: the same in line.
+      cuts: positions in line, ascending.
+      copied: operations that each stage makes for itself.
+
+    Returns:
+      The stage of each operation, None for what is in none; and what is not where the
+      line has it: it is outside of all stages, or where a weight is that numbers are
+      made of. There is none if all can be in stages.
+    """
+    return _Outside(flat, order, cuts, copied).place()
+
+
+class _Outside:
+    def __init__(self, flat: Flat, order: Order, cuts: Sequence[int], copied: Set[int]):
+        self._flat, self._items = flat, flat.items
+        self._table: Reads = reads(flat)
+        self._order, self._cuts = order, cuts
+        self._unlined = copied | order.apart
+        self._line = [
+            None if where is None else self._stage_at(where) for where in order.position
+        ]
+        self._is_early = [
+            (index in order.waiting or index in copied) and not is_fixed(item)
+            for index, item in enumerate(self._items)
+        ]
+        self._serves = [False] * len(self._items)
+
+    def place(self) -> tuple[list[int | None], set[int]]:
+        position = self._positions_by_readers()
+        outside = place_terms(
+            self._flat, self._table.producer, self._is_early, position, self._stage_at
+        )
+        if not outside:
+            return self._line, outside
+        free = [
+            self._is_free(index) or index in outside
+            for index in range(len(self._items))
+        ]
+        complete_positions(self._items, self._table, free, position)
+        numbers = self._find_numbers(outside)
+        early = numbers | self._unlined
+        stage: list[int | None] = [None] * len(self._items)
+        for index, item in enumerate(self._items):
+            if item.transposes or free[index]:
+                continue
+            stage[index] = self._line[index]
+            if index in early or stage[index] is None:
+                where = position[index]
+                stage[index] = None if where is None else self._stage_at(where)
+        self._place_backward(stage, outside)
+        moved = {
+            index
+            for index, (where, line) in enumerate(zip(stage, self._line, strict=True))
+            if line is not None and where != line
+        }
+        return stage, outside | numbers | moved
+
+    def _place_backward(self, stage: list[int | None], outside: set[int]) -> None:
+        """Places transposed operations, as the line does where that is possible."""
+        items = self._items
+        after = [
+            not (item.transposes or self._is_early[i]) for i, item in enumerate(items)
+        ]
+        late = assign_backward(
+            self._flat,
+            self._table,
+            stage,
+            stage.__getitem__,
+            after,
+            self._settle,
+            outside,
+        )
+        for index, item in enumerate(items):
+            is_left = stage[index] is None and index not in outside
+            if item.transposes and is_left and index not in late:
+                stage[index] = self._line[index]
+        free = [self._is_free(index) for index in range(len(items))]
+        assign_pending(
+            items,
+            self._table,
+            stage,
+            after,
+            free,
+            stage.__getitem__,
+            len(self._cuts) + 1,
+            [],
+            late,
+            outside,
+        )
+        leave_outside(items, self._table, stage, outside)
+
+    def _settle(self, index: int, found: int) -> int:
+        """The stage of a derivative in line, but not after that of what it reads."""
+        where = self._line[index]
+        if where is None:
+            return found
+        is_first = self._items[index].transposes % 2 and not is_recomputed(
+            self._items[index]
+        )
+        return min(where, found) if is_first else where
+
+    def _is_free(self, index: int) -> bool:
+        """Whether an operation serves no stage, as far as the line tells."""
+        is_known = self._line[index] is not None or self._is_early[index]
+        return not (is_known or self._items[index].transposes)
+
+    def _stage_at(self, where: int) -> int:
+        return bisect.bisect_right(self._cuts, where)
+
+    def _find_numbers(self, outside: Set[int]) -> set[int]:
+        """Numbers that are made of what is outside, with what serves these alone."""
+        found = set(outside)
+        for index in range(len(self._items)):
+            is_made = not found.isdisjoint(self._table.operands[index])
+            if is_made and self._serves[index]:
+                found.add(index)
+        return found - outside
+
+    def _positions_by_readers(self) -> list[int | None]:
+        """Positions in line, but of what serves numbers where that is read first."""
+        position, serves = list(self._order.position), self._serves
+        for index in reversed(range(len(self._items))):
+            if not self._is_early[index]:
+                continue
+            readers = [
+                reader
+                for reader in self._table.readers[index]
+                if not self._items[reader].transposes
+            ]
+            serves[index] = all(map(is_number, self._items[index].eqn.outvars)) or (
+                bool(readers) and all(serves[reader] for reader in readers)
+            )
+            if serves[index] or index in self._unlined:
+                known = [position[reader] for reader in readers]
+                position[index] = min(
+                    (where for where in known if where is not None),
+                    default=position[index],
+                )
+        return position
