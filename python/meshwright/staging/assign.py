@@ -422,11 +422,11 @@ def free_items(
             free[index] |= free[other] or bool(items[other].transposes)
             after[index] |= is_mark(items[other]) or after[other]
         free[index] |= after[index] and index > end
-    _free_choices(items, table, _passed_marks(items, table), free)
+    free_choices(items, table, _passed_marks(items, table), free)
     return after, free
 
 
-def _free_choices(
+def free_choices(
     items: list[Item], table: Reads, level: Sequence[int], free: list[bool]
 ) -> None:
     """Adds what is made of something large and of numbers that come later.

@@ -149,9 +149,10 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
         None if where is None else bisect.bisect_right(cuts, where)
         for where in order.position
     ]
-    # With each operation as a stage all is found that may be outside of stages; in line
-    # it would bring weights to places where they are not read otherwise.
-    _, apart = place_outside(flat, order, range(1, len(order.items)), copied)
+    # In line this would bring weights to places where they are not read otherwise.
+    apart = {
+        i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
+    }
     while apart:
         other = line_up(flat, copied, outside, apart)
         if len(other.items) < count:

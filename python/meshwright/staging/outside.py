@@ -2,8 +2,9 @@
 """What is outside of all stages between cuts, as it is between marks.
 
 A norm of all weights that the first layer divides by, or the mean that a variance of
-all is made with, is computed by no order of stages. Cuts are found without marks, but
-once they are known, the rules are those of marks (`assign`, `terms`).
+all is made with, is computed by no order of stages; and the rows of a cache that a beam
+search goes on with stay where the cache is. Cuts are found without marks, but once they
+are known, the rules are those of marks (`assign`, `terms`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .assign import (
     assign_backward,
     assign_pending,
     complete_positions,
+    free_choices,
     is_fixed,
     leave_outside,
     reads,
@@ -27,14 +29,15 @@ from .terms import is_number, place_terms
 
 
 def place_outside(
-    flat: Flat, order: Order, cuts: Sequence[int], copied: Set[int]
+    flat: Flat, order: Order, cuts: Sequence[int] | None, copied: Set[int]
 ) -> tuple[list[int | None], set[int]]:
     """Finds what is in no stage, for cuts in the line of a body.
 
     Args:
       flat: the body.
       order: the same in line.
-      cuts: positions in line, ascending.
+      cuts: positions in line, ascending; None to find all terms that may be outside,
+        wherever cuts are.
       copied: operations that each stage makes for itself.
 
     Returns:
@@ -42,7 +45,9 @@ def place_outside(
       line has it: it is outside of all stages, or where a weight is that numbers are
       made of. There is none if all can be in stages.
     """
-    return _Outside(flat, order, cuts, copied).place()
+    everywhere = range(1, len(order.items))
+    placing = _Outside(flat, order, everywhere if cuts is None else cuts, copied)
+    return placing.place(set() if cuts is None else placing.find_choices())
 
 
 class _Outside:
@@ -60,39 +65,56 @@ class _Outside:
         ]
         self._serves = [False] * len(self._items)
 
-    def place(self) -> tuple[list[int | None], set[int]]:
+    def place(self, choices: Set[int]) -> tuple[list[int | None], set[int]]:
         position = self._positions_by_readers()
         outside = place_terms(
             self._flat, self._table.producer, self._is_early, position, self._stage_at
         )
-        if not outside:
+        if not (outside or choices):
             return self._line, outside
         free = [
-            self._is_free(index) or index in outside
+            self._is_free(index) or index in outside or index in choices
             for index in range(len(self._items))
         ]
         complete_positions(self._items, self._table, free, position)
         numbers = self._find_numbers(outside)
         early = numbers | self._unlined
-        stage: list[int | None] = [None] * len(self._items)
+        stage: list[int | None] = list(self._line)
         for index, item in enumerate(self._items):
-            if item.transposes or free[index]:
+            if item.transposes:
                 continue
-            stage[index] = self._line[index]
-            if index in early or stage[index] is None:
+            if free[index]:
+                stage[index] = None
+            elif index in early or stage[index] is None:
                 where = position[index]
                 stage[index] = None if where is None else self._stage_at(where)
-        self._place_backward(stage, outside)
+        if outside:
+            self._place_backward(stage, outside)
         moved = {
             index
             for index, (where, line) in enumerate(zip(stage, self._line, strict=True))
             if line is not None and where != line
         }
-        return stage, outside | numbers | moved
+        return stage, outside | choices | numbers | moved
+
+    def find_choices(self) -> set[int]:
+        """What chooses of something large by a few indices that come after it."""
+        level: list[int] = []
+        for index, where in enumerate(self._line):
+            before = (level[other] for other in self._table.operands[index])
+            level.append(max(before, default=0) if where is None else where)
+        free = [self._is_free(index) for index in range(len(self._items))]
+        found = list(free)
+        free_choices(self._items, self._table, level, found)
+        return {index for index, is_free in enumerate(found) if is_free > free[index]}
 
     def _place_backward(self, stage: list[int | None], outside: set[int]) -> None:
         """Places transposed operations, as the line does where that is possible."""
         items = self._items
+        stage[:] = [
+            None if item.transposes else where
+            for item, where in zip(items, stage, strict=True)
+        ]
         after = [
             not (item.transposes or self._is_early[i]) for i, item in enumerate(items)
         ]
@@ -136,7 +158,8 @@ class _Outside:
 
     def _is_free(self, index: int) -> bool:
         """Whether an operation serves no stage, as far as the line tells."""
-        is_known = self._line[index] is not None or self._is_early[index]
+        is_known = self._line[index] is not None or index in self._unlined
+        is_known |= self._is_early[index]
         return not (is_known or self._items[index].transposes)
 
     def _stage_at(self, where: int) -> int:

@@ -1,4 +1,4 @@
-"""Marked layers with caches of which what comes after the last one chooses rows."""
+"""Layers with caches of which what comes after the last one chooses rows."""
 
 import jax
 import jax.numpy as jnp
@@ -26,10 +26,10 @@ def accept(hidden, position):
     return kept, lambda new, old: jnp.where(at <= kept, new, old)
 
 
-def decode(choose, weights, caches, x, position):
+def decode(is_marked, choose, weights, caches, x, position):
     new = []
     for number, (w, cache) in enumerate(zip(weights, caches, strict=True)):
-        if number:
+        if number and is_marked:
             x = mw.stage_boundary(x)
         row = jnp.tanh(x @ w)
         cache = jax.lax.dynamic_update_slice(cache, row[:, None], (0, position, 0))
@@ -39,17 +39,19 @@ def decode(choose, weights, caches, x, position):
     return result, jax.tree.map(chosen, new, caches)
 
 
+@pytest.mark.parametrize("is_marked", [True, False])
 @pytest.mark.parametrize("choose", [beam, accept])
-def test_a_cache_that_is_chosen_of_stays_with_its_layer(choose, caplog):
+def test_a_cache_that_is_chosen_of_stays_with_its_layer(choose, is_marked, caplog):
     keys = jax.random.split(jax.random.key(0), STAGES + 1)
     weights = [jax.random.normal(key, (WIDTH, WIDTH)) for key in keys[1:]]
     caches = [jnp.zeros((BEAMS, LENGTH, WIDTH)) for _ in weights]
     arguments = weights, caches, jax.random.normal(keys[0], (BEAMS, WIDTH)), 3
 
     def step(*arguments):
-        return decode(choose, *arguments)
+        return decode(is_marked, choose, *arguments)
 
-    jitted = mw.jit(step, mw.make_config(MESHES))
+    make_config = mw.make_config if is_marked else mw.auto_config
+    jitted = mw.jit(step, make_config(MESHES))
     lowered = jitted.lower(*arguments)
     places = lowered.function_mesh_assignment
     homes = places.input_meshes[0]
