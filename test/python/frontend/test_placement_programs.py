@@ -65,6 +65,7 @@ LOWERED = [
     ("tied", "reduce_on_plateau", "marks", False),
     ("unused", "adam", "auto", True),
     ("unused", "dog", "marks", False),
+    ("unused", "lm actor", "names", False),
     ("frozen", "adamw", "marks", True),
     ("frozen", "clip_by_global_norm", "names", False),
     ("frozen", "dog", "marks", True),
