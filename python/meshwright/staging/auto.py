@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
+
+import numpy as np
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, named_computation_p
@@ -27,6 +29,8 @@ from .search import best_cuts, make_line
 
 # A nested function is opened if it costs more than a stage divided by this.
 _PIECES = 64
+# The costliest stage may be so much above the mean where weights stay for it.
+_UNEVEN = 1.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,13 +142,12 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
       ValueError: it has fewer operations than that.
     """
     copied = rootless(flat)
-    order = line_up(flat, copied, outside)
+    order, cuts = _line_up(flat, count, copied, outside)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
             "that can be divided; ask for fewer stages"
         )
-    cuts = _cut(order, count)
     stage = [
         None if where is None else bisect.bisect_right(cuts, where)
         for where in order.position
@@ -154,10 +157,9 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other = line_up(flat, copied, outside, apart)
+        other, other_cuts = _line_up(flat, count, copied, outside, apart)
         if len(other.items) < count:
             break
-        other_cuts = _cut(other, count)
         other_stage, found = place_outside(flat, other, other_cuts, copied)
         if found and found <= apart:
             order, cuts, stage = other, other_cuts, other_stage
@@ -170,8 +172,38 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
     return Stages(count, stage, places, {}), division
 
 
-def _cut(order: Order, count: int) -> list[int]:
-    return best_cuts(make_line(order.costs, [*order.spans, *order.inputs]), count)
+def _line_up(
+    flat: Flat,
+    count: int,
+    copied: Set[int],
+    outside: float,
+    apart: Set[int] = frozenset(),
+) -> tuple[Order, list[int]]:
+    """A line and its cuts; none if it is too short.
+
+    A model that is applied to what it gave goes through the same stages again, if that
+    sends less and is even enough: its weights stay, and what it gave goes back.
+    """
+    order = line_up(flat, copied, outside, apart)
+    if len(order.items) < count:
+        return order, []
+    cuts, worst, sent = _cut(order, count)
+    if not any(item.transposes for item in flat.items):
+        folded = line_up(flat, copied, outside, apart, folds=True)
+        if count <= len(folded.items) < len(order.items):
+            other_cuts, other_worst, other_sent = _cut(folded, count)
+            limit = max(worst, _UNEVEN * sum(folded.costs) / count)
+            if other_worst <= limit and other_sent < sent:
+                return folded, other_cuts
+    return order, cuts
+
+
+def _cut(order: Order, count: int) -> tuple[list[int], float, float]:
+    """The cuts of a line, the most that a part costs, and the bytes that are sent."""
+    line = make_line(order.costs, [*order.spans, *order.inputs])
+    cuts = best_cuts(line, count)
+    worst = max(part.sum() for part in np.split(line.cost, cuts))
+    return cuts, float(worst), float(line.crossing[cuts].sum())
 
 
 class Divider:

@@ -19,7 +19,7 @@ import jax
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
-from ..tracing.scopes import sources
+from ..tracing.scopes import source, sources
 from .assign import Reads, reads
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
@@ -54,7 +54,11 @@ class Order:
 
 
 def line_up(
-    flat: Flat, copied: Set[int], outside: float = 0, apart: Set[int] = frozenset()
+    flat: Flat,
+    copied: Set[int],
+    outside: float = 0,
+    apart: Set[int] = frozenset(),
+    folds: bool = False,
 ) -> Order:
     """Puts a body in line.
 
@@ -63,8 +67,10 @@ def line_up(
       copied: operations that each stage makes for itself.
       outside: work on the body's gradients elsewhere, such as that of an optimizer.
       apart: operations that are left out.
+      folds: whether what reads a weight again is where that is read first, so that a
+        model that is applied to what it gave goes through its stages again.
     """
-    return _Lining(flat, copied, apart).order(outside)
+    return _Lining(flat, copied, apart).order(outside, folds)
 
 
 _CONVERSIONS = frozenset(
@@ -98,12 +104,14 @@ class _Lining:
             )
         }
 
-    def order(self, outside: float) -> Order:
+    def order(self, outside: float, folds: bool) -> Order:
         before = self._before_gradients()
         forward = self._forward(before)
         self._companion = self._companions(forward)
         waiting = self._waiting(before)
         items = self._number(self._line(forward, waiting), waiting)
+        if folds:
+            items = self._fold(items, self._weights(forward, waiting))
         self._place_backward()
         self._place_gradients()
         self._send_what_is_small()
@@ -268,11 +276,7 @@ class _Lining:
         self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
     ) -> dict[int, list[int]]:
         """Operations of several applications of a model that belong side by side."""
-        weights: dict[int, frozenset[object]] = {}
-        for index in forward:
-            found = frozenset(filter(is_float, self._inputs(index, waiting)))
-            if found and index not in waiting:
-                weights[index] = found
+        weights = self._weights(forward, waiting)
         differentiated: set[object] = set()
         for index, item in enumerate(self._items):
             if item.transposes:
@@ -280,6 +284,46 @@ class _Lining:
         return find_twins(
             self._items, self._table.operands, forward, weights, differentiated
         )
+
+    def _weights(
+        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
+    ) -> dict[int, frozenset[object]]:
+        """The arrays of floats that operations read with something else."""
+        weights: dict[int, frozenset[object]] = {}
+        for index in forward:
+            found = frozenset(filter(is_float, self._inputs(index, waiting)))
+            if found and index not in waiting:
+                weights[index] = found
+        return weights
+
+    def _fold(
+        self, items: Sequence[int], weights: Mapping[int, frozenset[object]]
+    ) -> list[int]:
+        """Puts what reads a weight again where that is read first, with what follows.
+
+        Returns:
+          One operation of each position that is left.
+        """
+        first: dict[object, int] = {}
+        kept: list[int] = []
+        number: dict[int, int] = {}
+        again: int | None = None
+        for index in items:
+            if index in weights:
+                eqn, inputs = self._items[index].eqn, weights[index]
+                kind = eqn.primitive, source(eqn)
+                # The first time a weight may meet an input, and then what was made.
+                again = first.get((*kind, inputs))
+                for known in (inputs, *(frozenset((var,)) for var in inputs)):
+                    first.setdefault((*kind, known), len(kept))
+            if again is None:
+                kept.append(index)
+            number[index] = len(kept) - 1 if again is None else again
+        places = [number[index] for index in items]
+        self._position = [
+            None if where is None else places[where] for where in self._position
+        ]
+        return kept
 
     def _waiting(self, forward: Sequence[int]) -> dict[int, frozenset[object]]:
         """What is made of one input, and numbers that are made of such numbers.

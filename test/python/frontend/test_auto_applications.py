@@ -213,3 +213,53 @@ def test_no_cut_is_between_the_cast_of_a_weight_and_its_reader(width):
         homes, state = lowered.function_mesh_assignment.input_meshes[:2]
         assert homes == state[0].mu == state[0].nu
         assert set(homes) == {"m0", "m1"}
+
+
+def generate(params, x):
+    """Tokens of a greedy search, each of which goes into the model again."""
+    table = params[0]["w"][:16]
+    tokens, found = jnp.argmax(x[:, :16], -1), []
+    for _ in range(3):
+        tokens = jnp.argmax(encode(params, table[tokens])[:, :16], -1)
+        found.append(tokens)
+    return jnp.stack(found)
+
+
+def recycle(params, x):
+    for _ in range(3):
+        x = encode(params, x)
+    return x
+
+
+@pytest.mark.parametrize("again", [generate, recycle], ids=lambda f: f.__name__)
+def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(again):
+    params, x = make(), jax.random.normal(jax.random.key(1), (ROWS, WIDTH))
+    lowered = mw.jit(again, mw.auto_config(MESHES)).lower(params, x)
+    homes = lowered.function_mesh_assignment.input_meshes[0]
+    assert [set(layer.values()) for layer in homes] == [
+        {"m0"},
+        {"m0"},
+        {"m1"},
+        {"m1"},
+    ]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    # An activation to the last layers each time, and what they gave back.
+    assert sum(sent) <= 5 * ROWS * WIDTH * 4
+    compiled = lowered.compile()
+    found = compiled(*compiled.place(params, x))
+    np.testing.assert_allclose(found, jax.jit(again)(params, x), rtol=1e-4, atol=1e-5)
+
+
+def test_one_layer_that_is_applied_again_is_on_both_meshes():
+    """It could be in one stage alone, beside which there would be none."""
+
+    def step(w, x):
+        for _ in range(6):
+            x = jnp.tanh(x @ w)
+        return x
+
+    jitted = mw.auto(step, MESHES)
+    w, x = make()[0]["w"], jnp.ones((ROWS, WIDTH))
+    np.testing.assert_allclose(jitted(w, x), jax.jit(step)(w, x), rtol=1e-5, atol=1e-6)
+    assert jitted.divisions[0].evenness < 1.1
