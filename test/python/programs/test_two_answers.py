@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 
 import jax
 import jax.numpy as jnp
@@ -144,6 +145,24 @@ def test_both_texts_of_a_plan_have_the_same_figures(tools, tmp_path, schedule):
     assert f"makespan {makespan}, bubble {bubble}\n" in drawn
     peaks = [row.split("peak ")[1].removesuffix(" live") for row in rows[:4]]
     assert f"peak live microbatches per mesh: {' '.join(peaks)}\n" in drawn
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "ZeroBubbleV", "LoopedBFS"])
+def test_both_images_of_a_plan_have_the_same_boxes(tools, tmp_path, schedule):
+    shape = schedule, "--meshes=4", "--microbatches=8"
+    (tmp_path / "plan.json").write_text(
+        tools.check("meshwright", "schedule", *shape, "--json")
+    )
+    image = tmp_path / "plan.svg"
+    tools.check("meshwright", "draw", tmp_path / "plan.json", "-o", image)
+    own, drawn = (
+        re.findall(r'<rect x="(.*?)" y="(.*?)" width="(.*?)".* stroke=', text)
+        for text in (
+            tools.check("meshwright", "schedule", *shape, "--svg"),
+            image.read_text(),
+        )
+    )
+    assert own == drawn and len(own) >= 4 * 2 * 8
 
 
 def shown(number, units):
