@@ -177,7 +177,7 @@ def count_calls(
     binary: pathlib.Path, path: pathlib.Path, folder: pathlib.Path
 ) -> tuple[int, int]:
     subprocess.run(
-        [binary / "meshwright", "partition", path]
+        [binary / "meshwright", "partition", path, "--schedule-json=flat"]
         + [f"--config={path.with_suffix('.json')}", f"-o={folder / 'out'}"],
         check=True,
         stdout=subprocess.DEVNULL,

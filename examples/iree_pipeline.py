@@ -43,6 +43,8 @@ def dtype_of(element: str) -> np.dtype:
 def read(folder: pathlib.Path) -> dict:
     """The schedule; ends the process where it is not for one device a mesh."""
     program = json.loads((folder / "schedule.json").read_text())
+    if program["version"] != 1:
+        sys.exit("error: schedule.json has ranges; partition with --schedule-json=flat")
     for mesh in program["meshes"]:
         if any(int(size) != 1 for _, size in mesh["axes"]):
             sys.exit(

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Text/ScheduleRanges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -212,7 +213,7 @@ bool ProgramReader::read(json::Path path) {
   std::optional<int64_t> version = program.getInteger("version");
   if (version != 1) {
     path.field("version").report(
-        "expected 1; the file is of another Meshwright");
+        "expected 1 or 2; the file is of another Meshwright");
     return false;
   }
   const json::Array *values = program.getArray("values");
@@ -233,6 +234,13 @@ bool ProgramReader::read(json::Path path) {
 }
 
 llvm::Expected<Drawing> meshwright::readProgram(const json::Value &value) {
+  if (value.getAsObject()->getInteger("version") == 2) {
+    llvm::Expected<json::Value> written =
+        writeOutSchedule(*value.getAsObject());
+    if (!written)
+      return written.takeError();
+    return readProgram(*written);
+  }
   Drawing drawing;
   drawing.inSeconds = false;
   json::Path::Root root("schedule");

@@ -119,6 +119,9 @@ mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function,
 void writeJson(const ExportedProgram &program, llvm::raw_ostream &os,
                unsigned indent = 0);
 
+/// Writes a program as JSON, version 2: classes and ranges, a line for each.
+void writeRangedJson(const ExportedProgram &program, llvm::raw_ostream &os);
+
 /// Writes the placement of the arguments and results of an MPMD function whose
 /// values are mesh tensors, as JSON: for each its mesh, the full axes that
 /// shard its dimensions, unreduced axes and memory kind. Emits an error if an

@@ -5,8 +5,10 @@
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
+#include "meshwright/Text/ScheduleRanges.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -84,7 +86,9 @@ static void writeSharding(OStream &json, sdy::TensorShardingAttr sharding) {
   json.attributeEnd();
 }
 
-static void writeMesh(OStream &json, const ExportedProgram::Mesh &mesh) {
+static void
+writeMesh(OStream &json, const ExportedProgram::Mesh &mesh,
+          llvm::function_ref<void(StringRef, ArrayRef<unsigned>)> writeItems) {
   json.object([&] {
     writeText(json, "name", mesh.name);
     json.attributeArray("axes", [&] {
@@ -101,7 +105,7 @@ static void writeMesh(OStream &json, const ExportedProgram::Mesh &mesh) {
         for (int64_t id : mesh.shape.getDeviceIds())
           json.value(id);
       });
-    writeIds(json, "items", mesh.items);
+    writeItems("items", mesh.items);
   });
 }
 
@@ -125,9 +129,12 @@ static void writeValue(OStream &json, const ExportedProgram &program,
 
 static void writeBoundary(OStream &json,
                           const ExportedProgram::Boundary &boundary,
-                          bool isInput) {
+                          bool isInput,
+                          std::optional<unsigned> valueClass = std::nullopt) {
   json.object([&] {
     json.attribute("value", boundary.value);
+    if (valueClass)
+      json.attribute("class", *valueClass);
     writeTextOrNull(json, "name", boundary.slot.name);
     if (isInput)
       json.attribute("donated", boundary.slot.isDonated);
@@ -151,8 +158,10 @@ static void writeSlot(OStream &json, const Slot &slot, bool isArgument) {
   });
 }
 
-static void writeFragment(OStream &json, const ExportedProgram &program,
-                          const ExportedProgram::Fragment &fragment) {
+static void writeFragment(
+    OStream &json, const ExportedProgram &program,
+    const ExportedProgram::Fragment &fragment,
+    llvm::function_ref<void(ArrayRef<Slot>, bool isArgument)> writeSlots) {
   json.object([&] {
     func::FuncOp function = fragment.function;
     writeText(json, "name", function.getSymName());
@@ -164,16 +173,14 @@ static void writeFragment(OStream &json, const ExportedProgram &program,
     else
       json.attribute("reserved_bytes", nullptr);
     json.attributeArray("arguments", [&] {
-      for (const Slot &slot : fragment.arguments)
-        writeSlot(json, slot, /*isArgument=*/true);
+      writeSlots(fragment.arguments, /*isArgument=*/true);
     });
-    json.attributeArray("results", [&] {
-      for (const Slot &slot : fragment.results)
-        writeSlot(json, slot, /*isArgument=*/false);
-    });
+    json.attributeArray(
+        "results", [&] { writeSlots(fragment.results, /*isArgument=*/false); });
   });
 }
 
+/// What calls of a fragment have in common for all microbatches.
 static void writeCall(OStream &json, const ExportedProgram &program,
                       const ExportedProgram::Item &item) {
   json.attribute("kind", "call");
@@ -195,10 +202,6 @@ static void writeCall(OStream &json, const ExportedProgram &program,
         });
     });
   json.attribute("remat", item.isRemat);
-  writeIds(json, "operands", item.operands);
-  writeIds(json, "results", item.results);
-  if (!item.awaits.empty())
-    writeIds(json, "awaits", item.awaits);
 }
 
 static void writeTransfer(OStream &json, const ExportedProgram &program,
@@ -206,52 +209,313 @@ static void writeTransfer(OStream &json, const ExportedProgram &program,
   json.attribute("kind", "transfer");
   writeText(json, "from", program.meshes[item.fromMesh].name);
   writeText(json, "to", program.meshes[item.toMesh].name);
-  json.attribute("operand", item.operands.front());
-  json.attribute("result", item.results.front());
   writeCount(json, "bytes", program.values[item.results.front()].bytes);
   if (item.isDelayed)
     json.attribute("delayed", true);
 }
 
+static void writeItem(OStream &json, const ExportedProgram &program,
+                      const ExportedProgram::Item &item) {
+  json.object([&] {
+    if (item.fragment) {
+      writeCall(json, program, item);
+      writeIds(json, "operands", item.operands);
+      writeIds(json, "results", item.results);
+      if (!item.awaits.empty())
+        writeIds(json, "awaits", item.awaits);
+    } else {
+      writeTransfer(json, program, item);
+      json.attribute("operand", item.operands.front());
+      json.attribute("result", item.results.front());
+    }
+    writeIds(json, "last_uses", item.lastUses);
+    writeTextOrNull(json, "location", item.location);
+  });
+}
+
+template <typename List, typename Write>
+static void writeAll(OStream &json, StringRef key, const List &elements,
+                     Write write) {
+  json.attributeArray(key, [&] {
+    for (const auto &element : elements)
+      write(element);
+  });
+}
+
 void meshwright::writeJson(const ExportedProgram &program,
                            llvm::raw_ostream &os, unsigned indent) {
   OStream json(os, indent);
-  auto writeAll = [&](StringRef key, const auto &elements, auto write) {
-    json.attributeArray(key, [&] {
-      for (const auto &element : elements)
-        write(element);
-    });
-  };
   json.object([&] {
     json.attribute("version", 1);
     writeText(json, "name", program.name);
-    writeAll("meshes", program.meshes,
-             [&](const auto &mesh) { writeMesh(json, mesh); });
-    writeAll("values", program.values,
-             [&](const auto &value) { writeValue(json, program, value); });
-    writeAll("inputs", program.inputs, [&](const auto &input) {
-      writeBoundary(json, input, /*isInput=*/true);
-    });
-    writeAll("outputs", program.outputs, [&](const auto &output) {
-      writeBoundary(json, output, /*isInput=*/false);
-    });
-    writeAll("fragments", program.fragments, [&](const auto &fragment) {
-      writeFragment(json, program, fragment);
-    });
-    writeAll("items", program.items, [&](const ExportedProgram::Item &item) {
-      json.object([&] {
-        if (item.fragment)
-          writeCall(json, program, item);
-        else
-          writeTransfer(json, program, item);
-        writeIds(json, "last_uses", item.lastUses);
-        writeTextOrNull(json, "location", item.location);
+    writeAll(json, "meshes", program.meshes, [&](const auto &mesh) {
+      writeMesh(json, mesh, [&](StringRef key, ArrayRef<unsigned> items) {
+        writeIds(json, key, items);
       });
     });
+    writeAll(json, "values", program.values,
+             [&](const auto &value) { writeValue(json, program, value); });
+    writeAll(json, "inputs", program.inputs, [&](const auto &input) {
+      writeBoundary(json, input, /*isInput=*/true);
+    });
+    writeAll(json, "outputs", program.outputs, [&](const auto &output) {
+      writeBoundary(json, output, /*isInput=*/false);
+    });
+    writeAll(json, "fragments", program.fragments, [&](const auto &fragment) {
+      writeFragment(json, program, fragment,
+                    [&](ArrayRef<Slot> slots, bool isArgument) {
+                      for (const Slot &slot : slots)
+                        writeSlot(json, slot, isArgument);
+                    });
+    });
+    writeAll(json, "items", program.items,
+             [&](const auto &item) { writeItem(json, program, item); });
     writeIds(json, "issue_order", program.issueOrder);
   });
   os << "\n";
 }
+
+//===----------------------------------------------------------------------===//
+// Classes and ranges
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Version 2: what entries have in common is in classes, and what repeats in ranges.
+class RangeWriter {
+public:
+  RangeWriter(const ExportedProgram &program, llvm::raw_ostream &os)
+      : program(program), json(os, /*IndentSize=*/1) {}
+
+  void write();
+
+private:
+  /// The texts of classes, in the order in which an entry has them first.
+  struct Classes {
+    llvm::StringMap<unsigned> ids;
+    std::vector<StringRef> texts;
+  };
+
+  static unsigned addClass(Classes &classes,
+                           llvm::function_ref<void(OStream &)> write);
+  void findClasses();
+  void findClasses(const ExportedProgram::Fragment &fragment);
+  void writeLine(llvm::function_ref<void(OStream &)> write);
+  void writeNumbers(StringRef key, ArrayRef<unsigned> numbers);
+  void writeClasses(StringRef key, const Classes &classes);
+  void writeItems();
+  void writeItem(size_t index, size_t next);
+
+  const ExportedProgram &program;
+  OStream json;
+  Classes valueClasses, slotClasses, itemClasses;
+  std::vector<unsigned> classOfValue, classOfItem;
+  /// Of a fragment: the classes of its arguments and of its results.
+  std::vector<std::array<std::vector<unsigned>, 2>> slotsOfFragment;
+};
+} // namespace
+
+unsigned RangeWriter::addClass(Classes &classes,
+                               llvm::function_ref<void(OStream &)> write) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OStream out(os);
+  write(out);
+  auto [entry, isNew] = classes.ids.try_emplace(text, classes.texts.size());
+  if (isNew)
+    classes.texts.push_back(entry->first());
+  return entry->second;
+}
+
+void RangeWriter::findClasses() {
+  // Most values look like another one, and comparing attributes is quicker than writing.
+  DenseMap<std::tuple<unsigned, Type, Attribute, StringRef>, unsigned> looks;
+  for (const ExportedProgram::Value &value : program.values) {
+    auto [entry, isNew] = looks.try_emplace(
+        {value.mesh, value.type, value.sharding, value.memoryKind}, 0);
+    if (isNew)
+      entry->second = addClass(
+          valueClasses, [&](OStream &out) { writeValue(out, program, value); });
+    classOfValue.push_back(entry->second);
+  }
+  for (const ExportedProgram::Fragment &fragment : program.fragments)
+    findClasses(fragment);
+  for (const ExportedProgram::Item &item : program.items)
+    classOfItem.push_back(addClass(itemClasses, [&](OStream &out) {
+      out.object([&] {
+        if (item.fragment)
+          writeCall(out, program, item);
+        else
+          writeTransfer(out, program, item);
+        out.attributeArray("results", [&] {
+          for (unsigned result : item.results)
+            out.value(classOfValue[result]);
+        });
+        writeTextOrNull(out, "location", item.location);
+      });
+    }));
+}
+void RangeWriter::findClasses(const ExportedProgram::Fragment &fragment) {
+  auto &classes = slotsOfFragment.emplace_back();
+  auto add = [&](ArrayRef<Slot> slots, bool isArgument) {
+    for (const Slot &slot : slots)
+      classes[isArgument ? 0 : 1].push_back(
+          addClass(slotClasses,
+                   [&](OStream &out) { writeSlot(out, slot, isArgument); }));
+  };
+  add(fragment.arguments, /*isArgument=*/true);
+  add(fragment.results, /*isArgument=*/false);
+}
+
+/// A class, an item or a list of numbers is on one line.
+void RangeWriter::writeLine(llvm::function_ref<void(OStream &)> write) {
+  json.rawValue([&](llvm::raw_ostream &os) {
+    OStream line(os);
+    write(line);
+  });
+}
+
+/// `write` gets an entry, and the one that it is the next time, or the entry itself.
+static void writeRanges(OStream &json, ArrayRef<Range> ranges,
+                        llvm::function_ref<void(size_t, size_t)> write) {
+  for (const Range &range : ranges) {
+    if (range.count == 1) {
+      write(range.first, range.first);
+      continue;
+    }
+    json.object([&] {
+      json.attribute("repeat", range.count);
+      json.attributeArray("of", [&] {
+        for (size_t i = range.first; i < range.first + range.length; ++i)
+          write(i, i + range.length);
+      });
+    });
+  }
+}
+
+/// With its step to the next time, unless that is 0.
+static void writeNumber(OStream &json, unsigned number, unsigned next) {
+  if (number == next)
+    return json.value(number);
+  json.array([&] {
+    json.value(number);
+    json.value(int64_t(next) - int64_t(number));
+  });
+}
+
+/// The entries of a list.
+static void writeRanges(OStream &json, ArrayRef<unsigned> numbers) {
+  writeRanges(json, findRanges(numbers), [&](size_t index, size_t next) {
+    writeNumber(json, numbers[index], numbers[next]);
+  });
+}
+
+void RangeWriter::writeNumbers(StringRef key, ArrayRef<unsigned> numbers) {
+  json.attributeBegin(key);
+  writeLine(
+      [&](OStream &line) { line.array([&] { writeRanges(line, numbers); }); });
+  json.attributeEnd();
+}
+
+void RangeWriter::writeClasses(StringRef key, const Classes &classes) {
+  writeAll(json, key, classes.texts,
+           [&](StringRef text) { json.rawValue(text); });
+}
+
+void RangeWriter::writeItem(size_t index, size_t next) {
+  const ExportedProgram::Item &item = program.items[index];
+  const ExportedProgram::Item &nextItem = program.items[next];
+  writeLine([&](OStream &line) {
+    auto writeList = [&](StringRef key, ArrayRef<unsigned> numbers,
+                         ArrayRef<unsigned> nextNumbers) {
+      line.attributeArray(key, [&] {
+        if (index == next)
+          return writeRanges(line, numbers);
+        for (auto [number, nextNumber] : llvm::zip_equal(numbers, nextNumbers))
+          writeNumber(line, number, nextNumber);
+      });
+    };
+    line.object([&] {
+      line.attribute("class", classOfItem[index]);
+      writeList("operands", item.operands, nextItem.operands);
+      if (!item.awaits.empty())
+        writeList("awaits", item.awaits, nextItem.awaits);
+      writeList("last_uses", item.lastUses, nextItem.lastUses);
+    });
+  });
+}
+
+void RangeWriter::writeItems() {
+  // Entries of a range have as many of each list, so that the same kind says of two
+  // items that their numbers correspond.
+  DenseMap<std::tuple<unsigned, unsigned, unsigned>, unsigned> kinds;
+  std::vector<std::vector<unsigned>> numbers;
+  std::vector<RangeEntry> entries;
+  for (auto [item, itemClass] : llvm::zip_equal(program.items, classOfItem)) {
+    unsigned kind =
+        kinds
+            .try_emplace({itemClass, item.awaits.size(), item.lastUses.size()},
+                         kinds.size())
+            .first->second;
+    std::vector<unsigned> &all = numbers.emplace_back(item.operands);
+    llvm::append_range(all, item.awaits);
+    llvm::append_range(all, item.lastUses);
+    entries.push_back({kind, all});
+  }
+  json.attributeArray("items", [&] {
+    writeRanges(json, findRanges(entries),
+                [&](size_t index, size_t next) { writeItem(index, next); });
+  });
+}
+
+void RangeWriter::write() {
+  findClasses();
+  json.object([&] {
+    json.attribute("version", 2);
+    writeText(json, "name", program.name);
+    writeAll(json, "meshes", program.meshes, [&](const auto &mesh) {
+      writeMesh(json, mesh, [&](StringRef key, ArrayRef<unsigned> items) {
+        writeNumbers(key, items);
+      });
+    });
+    json.attributeObject("classes", [&] {
+      writeClasses("values", valueClasses);
+      writeClasses("slots", slotClasses);
+      writeClasses("items", itemClasses);
+    });
+    writeAll(json, "inputs", program.inputs, [&](const auto &input) {
+      writeLine([&](OStream &line) {
+        writeBoundary(line, input, /*isInput=*/true, classOfValue[input.value]);
+      });
+    });
+    writeAll(json, "outputs", program.outputs, [&](const auto &output) {
+      writeLine([&](OStream &line) {
+        writeBoundary(line, output, /*isInput=*/false);
+      });
+    });
+    json.attributeArray("fragments", [&] {
+      for (auto [fragment, slots] :
+           llvm::zip_equal(program.fragments, slotsOfFragment))
+        writeLine([&, &fragment = fragment, &slots = slots](OStream &line) {
+          writeFragment(line, program, fragment,
+                        [&](ArrayRef<Slot>, bool isArgument) {
+                          writeRanges(line, slots[isArgument ? 0 : 1]);
+                        });
+        });
+    });
+    writeItems();
+    writeNumbers("issue_order", program.issueOrder);
+  });
+}
+
+void meshwright::writeRangedJson(const ExportedProgram &program,
+                                 llvm::raw_ostream &os) {
+  RangeWriter(program, os).write();
+  os << "\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
 
 /// Sub-axes are written as the axis they are part of.
 static void writeAxisNames(OStream &json, ArrayRef<sdy::AxisRefAttr> axes) {

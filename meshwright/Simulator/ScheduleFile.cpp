@@ -4,6 +4,7 @@
 
 #include "meshwright/Simulator/ScheduleFile.h"
 #include "meshwright/Text/PlainJson.h"
+#include "meshwright/Text/ScheduleRanges.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -64,9 +65,15 @@ llvm::Error meshwright::readOrder(llvm::StringRef text,
   if (!object || !object->get("version"))
     return fail("expected what meshwright partition writes, an object with a "
                 "\"version\"");
+  if (object->getInteger("version") == 2) {
+    value = writeOutSchedule(*object);
+    if (!value)
+      return value.takeError();
+    object = value->getAsObject();
+  }
   if (object->getInteger("version") != 1)
-    return fail("is of another version than 1, which is all that this release "
-                "reads; partition the program again with this release");
+    return fail("is of another version than 1 and 2, which are all that this "
+                "release reads; partition the program again with this release");
   const json::Array *items = object->getArray("items");
   const json::Array *meshes = object->getArray("meshes");
   if (!items || items->size() != program.items.size() || !meshes ||

@@ -94,9 +94,19 @@ static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
   llvm_unreachable("not an encoding");
 }
 
+/// A schedule of fewer items is as easily read, and as quickly written, item by item.
+static constexpr size_t kMinRangedItems = 1'000;
+
+static bool hasRanges(const ExportedProgram &program, ScheduleForm form) {
+  return form == ScheduleForm::Ranges ||
+         (form == ScheduleForm::BySize &&
+          program.items.size() >= kMinRangedItems);
+}
+
 LogicalResult meshwright::addExport(ModuleOp module,
                                     const ExportedProgram &program,
                                     const FragmentForm &form,
+                                    ScheduleForm scheduleForm,
                                     std::vector<FolderFile> &files) {
   SymbolTable symbols(module);
   llvm::StringMap<func::FuncOp> byStem;
@@ -135,8 +145,11 @@ LogicalResult meshwright::addExport(ModuleOp module,
   for (StringRef stem : stems)
     files.push_back(makeFile(("fragments/" + stem + extension).str(),
                              std::move(contents[stem])));
-  files.push_back({"schedule.json", [&program](llvm::raw_ostream &os) {
-                     writeJson(program, os, /*indent=*/1);
+  files.push_back({"schedule.json", [&, scheduleForm](llvm::raw_ostream &os) {
+                     if (hasRanges(program, scheduleForm))
+                       writeRangedJson(program, os);
+                     else
+                       writeJson(program, os, /*indent=*/1);
                      return llvm::Error::success();
                    }});
   return success();
@@ -160,8 +173,8 @@ static LogicalResult exportTo(StringRef folder, StringRef path) {
                               "program that meshwright partition wrote");
   FailureOr<ExportedProgram> program = describeProgram(function);
   std::vector<FolderFile> files;
-  if (failed(program) ||
-      failed(addExport(*module, *program, FragmentForm(), files)))
+  if (failed(program) || failed(addExport(*module, *program, FragmentForm(),
+                                          ScheduleForm::BySize, files)))
     return failure();
   if (llvm::Error error = writeFolder(folder, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));

@@ -22,11 +22,16 @@ struct FragmentForm {
   std::string version;
 };
 
+/// How `schedule.json` is written: of version 1, or of version 2, in which what repeats
+/// is there once; by default the latter from some number of items on.
+enum class ScheduleForm { BySize, Flat, Ranges };
+
 /// Adds the programs of fragments, in `fragments/`, and `schedule.json`, which
 /// ties them together and is made when it is written.
 mlir::LogicalResult addExport(mlir::ModuleOp module,
                               const ExportedProgram &program,
                               const FragmentForm &form,
+                              ScheduleForm scheduleForm,
                               std::vector<FolderFile> &files);
 
 /// Does something with a folder that `meshwright partition` wrote. A module of

@@ -37,9 +37,19 @@ static cl::opt<std::string>
                     "- prints the program instead, and the table to stderr "
                     "(default: out)"),
            cl::sub(subCommand));
-static cl::opt<bool> emitBytecode("emit-bytecode",
-                                  cl::desc("Write MLIR bytecode, not text"),
-                                  cl::sub(subCommand));
+static cl::opt<bool>
+    emitBytecode("emit-bytecode", cl::sub(subCommand),
+                 cl::desc("Write MLIR bytecode, not text; =false writes "
+                          "partitioned.mlir as text however large it is"));
+static cl::opt<ScheduleForm> scheduleForm(
+    "schedule-json", cl::sub(subCommand), cl::init(ScheduleForm::BySize),
+    cl::value_desc("form"),
+    cl::desc("How schedule.json is written (default: with ranges from 1,000 "
+             "items on)"),
+    cl::values(clEnumValN(ScheduleForm::Flat, "flat",
+                          "item by item (version 1)"),
+               clEnumValN(ScheduleForm::Ranges, "ranges",
+                          "what repeats is there once (version 2)")));
 static cl::opt<std::string>
     portable("portable", cl::ValueOptional, cl::value_desc("version"),
              cl::desc("Write fragments as portable artifacts, for a reader of "
@@ -188,6 +198,18 @@ static LogicalResult checkForm(PhaseSet phases) {
   return success();
 }
 
+/// Whether the program is written as bytecode. A text of more operands and results than
+/// this has some hundred megabytes, too many for people.
+static bool isBytecode(func::FuncOp function) {
+  constexpr size_t kMaxInText = 2'000'000;
+  if (emitBytecode.getNumOccurrences() > 0)
+    return emitBytecode;
+  size_t count = 0;
+  for (Operation &op : function.front())
+    count += op.getNumOperands() + op.getNumResults();
+  return count > kMaxInText;
+}
+
 /// The program and the schedule are too large to be held as texts before they are
 /// written.
 static LogicalResult writeResult(ModuleOp module,
@@ -196,15 +218,16 @@ static LogicalResult writeResult(ModuleOp module,
     printSummary(result, llvm::errs());
     return writeModule(module, output, emitBytecode);
   }
-  std::string name = emitBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
+  bool asBytecode = isBytecode(result.function);
+  std::string name = asBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
   if (failed(checkBeforeWriting(module)))
     return failure();
   std::vector<FolderFile> files;
   files.push_back({name, [&](llvm::raw_ostream &os) {
-                     return printModule(module, os, emitBytecode);
+                     return printModule(module, os, asBytecode);
                    }});
-  if (result.program &&
-      failed(addExport(module, *result.program, getForm(), files)))
+  if (result.program && failed(addExport(module, *result.program, getForm(),
+                                         scheduleForm, files)))
     return failure();
   if (llvm::Error error = writeFolder(output, files, {"fragments"}))
     return reportError(llvm::toString(std::move(error)));

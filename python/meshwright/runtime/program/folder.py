@@ -9,6 +9,7 @@ import re
 
 from .errors import ProgramError
 from .schedule_form import check_names
+from .schedule_ranges import write_out
 
 # So often a program is read again that was replaced while it was read.
 _ATTEMPTS = 20
@@ -64,6 +65,8 @@ def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
     def read_all() -> tuple[dict, dict[str, str]]:
         try:
             program = json.loads(read("schedule.json"))
+            if isinstance(program, dict) and program.get("version") == 2:
+                program = write_out(program)
             check_names(program)
         except (OSError, ValueError, RecursionError) as error:
             raise no_program(error) from error

@@ -1,0 +1,56 @@
+//===- ScheduleRanges.h - What repeats in a schedule ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// In the steady state of a pipeline the same calls come again for each microbatch, with
+// the numbers of their values raised by as much each time. Version 2 of schedule.json
+// (docs/schedule-json.md) writes such a range once:
+//
+//   7, 8, 10, 11, 13, 14, 16, 17   ->   {"repeat": 4, "of": [[7, 3], [8, 3]]}
+//
+// Finding the ranges is the search for the longest tandem repeat at each place, greedy
+// from the front. Candidates for the period are the distances to where the next entries
+// look the same, so that the search is linear where most entries repeat or none do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_TEXT_SCHEDULERANGES_H
+#define MESHWRIGHT_TEXT_SCHEDULERANGES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <vector>
+
+namespace meshwright {
+
+/// An entry of a list. Entries of different kinds, or with other counts of numbers, are
+/// never repetitions of each other.
+struct RangeEntry {
+  unsigned kind = 0;
+  llvm::ArrayRef<unsigned> numbers;
+};
+
+/// `length` entries of a list that are there `count` times in a row. A number is raised
+/// by the same step from each time to the next.
+struct Range {
+  size_t first;
+  size_t length;
+  size_t count;
+};
+
+/// The ranges that a list consists of; what does not repeat is ranges of length and
+/// count 1.
+std::vector<Range> findRanges(llvm::ArrayRef<RangeEntry> entries);
+
+/// The ranges of a list of numbers.
+std::vector<Range> findRanges(llvm::ArrayRef<unsigned> numbers);
+
+/// A schedule of version 2 written out, as version 1 has it. Fails if it is not of the
+/// form of version 2, or has more than 4 million items.
+llvm::Expected<llvm::json::Value>
+writeOutSchedule(const llvm::json::Object &schedule);
+
+} // namespace meshwright
+
+#endif

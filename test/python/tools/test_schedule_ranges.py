@@ -1,0 +1,165 @@
+"""Version 2 of schedule.json says what version 1 does, and is read alike."""
+
+import json
+
+import jsonschema
+import pytest
+from meshwright.runtime import ProgramError, read_folder
+from meshwright.runtime.program.schedule_ranges import write_out
+from support.tools import PROGRAMS, ROOT
+
+
+@pytest.fixture(scope="module")
+def exported(tools, tmp_path_factory):
+    """Folders of one program, written out and with ranges."""
+    folders = {}
+
+    def export(name, schedule):
+        key = name, schedule
+        if key not in folders:
+            folders[key] = []
+            program = PROGRAMS / "mpmd" / f"{name}.mlir"
+            for form in ("flat", "ranges"):
+                folder = tmp_path_factory.mktemp(f"{name}-{schedule}-{form}")
+                tools.check(
+                    "meshwright",
+                    "partition",
+                    program,
+                    f"--config={program.with_suffix('.json')}",
+                    f"--schedule={schedule}",
+                    f"--schedule-json={form}",
+                    f"-o={folder}",
+                )
+                folders[key].append(folder)
+        return folders[key]
+
+    return export
+
+
+def read(folder):
+    return json.loads((folder / "schedule.json").read_text())
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "ZeroBubbleH1", "auto"])
+@pytest.mark.parametrize("name", ["gpt_8_4_8", "gpt_32_8_32"])
+def test_ranges_say_what_is_written_out(exported, name, schedule):
+    flat, ranged = exported(name, schedule)
+    schema = json.loads((ROOT / "docs" / "schedule.schema.json").read_text())
+    for folder, version in ((flat, 1), (ranged, 2)):
+        program = read(folder)
+        assert program["version"] == version
+        jsonschema.validate(program, schema)
+    assert write_out(read(ranged)) == read(flat)
+    assert read_folder(ranged) == read_folder(flat)
+
+
+def test_size_grows_with_what_is_distinct(exported):
+    """Of 32 microbatches most items are in ranges."""
+    flat, ranged = (
+        (folder / "schedule.json").stat().st_size
+        for folder in exported("gpt_32_8_32", "1F1B")
+    )
+    assert ranged < flat / 15
+    entries = read(exported("gpt_32_8_32", "1F1B")[1])["items"]
+    repeated = sum(each["repeat"] * len(each["of"]) for each in entries if "of" in each)
+    assert repeated > 500
+
+
+@pytest.mark.parametrize("what", ["simulate", "draw", "traffic"])
+def test_commands_read_both(exported, tools, what):
+    options = {
+        "simulate": ["--device=h100", "--json", "--items"],
+        "draw": ["--title=program", "--columns=100"],
+        "traffic": [],
+    }[what]
+    flat, ranged = (
+        tools.check("meshwright", what, folder, *options)
+        for folder in exported("gpt_8_4_8", "1F1B")
+    )
+    assert flat and ranged.replace("-ranges", "-flat") == flat
+
+
+def test_small_programs_are_written_out_and_large_ones_are_not(tools, tmp_path):
+    """`f` is called on two meshes in turn."""
+    for calls, version in ((100, 1), (1100, 2)):
+        lines = ["func.func @main(%v0: tensor<4xf32>) -> tensor<4xf32> {"]
+        for i in range(calls):
+            lines += [
+                f'  %v{i + 1} = mpmd.named_computation<"n{i % 2}"> (%v{i})',
+                "      (%a: tensor<4xf32>) {",
+                "    %0 = stablehlo.tanh %a : tensor<4xf32>",
+                "    mpmd.return %0 : tensor<4xf32>",
+                "  } : (tensor<4xf32>) -> tensor<4xf32>",
+            ]
+        lines += [f"  return %v{calls} : tensor<4xf32>", "}"]
+        (tmp_path / "p.mlir").write_text("\n".join(lines))
+        (tmp_path / "c.json").write_text(
+            json.dumps(
+                {
+                    "topology": {"m0": {"x": 1}, "m1": {"x": 1}},
+                    "assignment": {"n0": "m0", "n1": "m1"},
+                    "options": {"mpmd_infer_transfers": True},
+                }
+            )
+        )
+        out = tmp_path / "out"
+        tools.check(
+            "meshwright",
+            "partition",
+            tmp_path / "p.mlir",
+            f"--config={tmp_path / 'c.json'}",
+            f"-o={out}",
+        )
+        assert read(out)["version"] == version
+
+
+CALL = {"kind": "call", "results": [0]}
+
+
+def make(**changed):
+    return {
+        "version": 2,
+        "name": "main",
+        "meshes": [{"name": "m", "items": [0]}],
+        "classes": {"values": [{"mesh": "m"}], "slots": [], "items": [CALL]},
+        "inputs": [{"value": 0, "class": 0}],
+        "outputs": [],
+        "fragments": [],
+        "items": [{"class": 0, "operands": [0], "last_uses": []}],
+        "issue_order": [0],
+    } | changed
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"items": [{"class": 1, "operands": [], "last_uses": []}]}, "IndexError"),
+        ({"items": [{"class": -1, "operands": [], "last_uses": []}]}, "-1 is not a"),
+        ({"items": [{"class": 0, "last_uses": []}]}, "'operands'"),
+        ({"items": [{"repeat": 9, "of": []}]}, "items has a range of nothing"),
+        (
+            {"issue_order": [{"repeat": 10**12, "of": [0]}]},
+            "issue_order has more than 4000000 entries",
+        ),
+        ({"issue_order": [["a", 1]]}, "is not \\[first, step\\]"),
+        ({"issue_order": [{"repeat": 2}]}, "'of'"),
+        ({"classes": {}}, "'values'"),
+        ({"meshes": 3}, "not iterable"),
+        ({"fragments": [{"arguments": [0], "results": []}]}, "IndexError"),
+    ],
+)
+def test_what_is_no_range_is_refused(changed, message):
+    assert write_out(make())["items"][0]["results"] == [1]
+    with pytest.raises(ProgramError, match=message):
+        write_out(make(**changed))
+
+
+def test_changed_file_is_refused_by_commands(exported, tools, tmp_path):
+    _, ranged = exported("gpt_8_4_8", "1F1B")
+    program = read(ranged)
+    program["items"][0]["class"] = 1000
+    path = tmp_path / "schedule.json"
+    path.write_text(json.dumps(program))
+    done = tools.run("meshwright", "draw", path)
+    assert done.returncode == 1
+    assert 'schedule.json: an item has no class in "classes"' in done.stderr

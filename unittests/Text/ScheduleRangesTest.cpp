@@ -1,0 +1,142 @@
+//===- ScheduleRangesTest.cpp ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Text/ScheduleRanges.h"
+#include "gtest/gtest.h"
+#include <random>
+
+using namespace meshwright;
+namespace json = llvm::json;
+
+using Numbers = std::vector<unsigned>;
+
+/// Ranges as `firstxlengthxcount`.
+static std::string print(llvm::ArrayRef<Range> ranges) {
+  std::string text;
+  for (const Range &range : ranges)
+    text += (text.empty() ? "" : " ") + std::to_string(range.first) + "x" +
+            std::to_string(range.length) + "x" + std::to_string(range.count);
+  return text;
+}
+
+/// What a list of numbers with ranges says, by what is written of the first times.
+static Numbers writeOut(llvm::ArrayRef<unsigned> numbers,
+                        llvm::ArrayRef<Range> ranges) {
+  Numbers result;
+  for (const Range &range : ranges)
+    for (size_t time = 0; time < range.count; ++time)
+      for (size_t i = range.first; i < range.first + range.length; ++i) {
+        unsigned step =
+            range.count > 1 ? numbers[i + range.length] - numbers[i] : 0;
+        result.push_back(numbers[i] + unsigned(time) * step);
+      }
+  return result;
+}
+
+TEST(ScheduleRangesTest, FindsWarmUpSteadyStateAndCoolDown) {
+  EXPECT_EQ(print(findRanges(Numbers{})), "");
+  EXPECT_EQ(print(findRanges(Numbers{4, 9})), "0x1x1 1x1x1");
+  EXPECT_EQ(print(findRanges(Numbers{0, 1, 2, 3, 4, 5, 40})), "0x1x6 6x1x1");
+  EXPECT_EQ(print(findRanges(Numbers{90, 7, 8, 10, 11, 13, 14, 16, 17, 1})),
+            "0x1x1 1x2x4 9x1x1");
+}
+
+TEST(ScheduleRangesTest, NumbersOfAnEntryHaveStepsOfTheirOwn) {
+  // The first number of each entry stays, the second grows by five.
+  Numbers numbers{3, 10, 3, 15, 3, 20, 3, 25, 3, 30};
+  std::vector<RangeEntry> entries;
+  for (size_t i = 0; i < numbers.size(); i += 2)
+    entries.push_back({0, llvm::ArrayRef(numbers).slice(i, 2)});
+  EXPECT_EQ(print(findRanges(entries)), "0x1x5");
+  entries[2].kind = 1;
+  EXPECT_EQ(print(findRanges(entries)), "0x1x1 1x1x1 2x1x1 3x1x1 4x1x1");
+  entries[2].kind = 0;
+  numbers[5] = 21;
+  EXPECT_EQ(print(findRanges(entries)), "0x1x1 1x1x1 2x1x1 3x1x1 4x1x1");
+}
+
+TEST(ScheduleRangesTest, WritesOutWhatWasThere) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    Numbers numbers;
+    while (numbers.size() < 200) {
+      unsigned length = random() % 6 + 1, count = random() % 12;
+      Numbers first, step;
+      for (unsigned i = 0; i < length; ++i) {
+        first.push_back(random() % 50);
+        step.push_back(random() % 3);
+      }
+      for (unsigned time = 0; time < count; ++time)
+        for (unsigned i = 0; i < length; ++i)
+          numbers.push_back(first[i] + time * step[i]);
+    }
+    EXPECT_EQ(writeOut(numbers, findRanges(numbers)), numbers);
+  }
+}
+
+/// The error of a schedule of version 2, or an empty text.
+static std::string findError(llvm::StringRef text) {
+  json::Value value = llvm::cantFail(json::parse(text));
+  llvm::Expected<json::Value> written = writeOutSchedule(*value.getAsObject());
+  return written ? "" : llvm::toString(written.takeError());
+}
+
+static std::string makeSchedule(llvm::StringRef items,
+                                llvm::StringRef order = "[0]") {
+  return (R"({"version": 2, "name": "main",
+    "meshes": [{"name": "m", "items": )" +
+          order + R"(}],
+    "classes": {"values": [{"mesh": "m"}], "slots": [{"alias": 1}, {}],
+                "items": [{"kind": "call", "results": [0]},
+                          {"kind": "transfer", "results": [0]}]},
+    "inputs": [{"value": 0, "class": 0}], "outputs": [],
+    "fragments": [{"arguments": [1, {"repeat": 2, "of": [0]}], "results": []}],
+    "items": )" +
+          items + R"(, "issue_order": )" + order + "}")
+      .str();
+}
+
+TEST(ScheduleRangesTest, WritesSchedulesOut) {
+  json::Value value = llvm::cantFail(json::parse(makeSchedule(
+      R"([{"repeat": 2, "of": [
+            {"class": 0, "operands": [[0, 2]], "last_uses": []},
+            {"class": 1, "operands": [[1, 2]], "last_uses": [[1, 2]]}]}])",
+      R"([{"repeat": 4, "of": [[0, 1]]}])")));
+  json::Value written = llvm::cantFail(writeOutSchedule(*value.getAsObject()));
+  json::Value expected = llvm::cantFail(json::parse(R"({
+    "version": 1, "name": "main",
+    "meshes": [{"name": "m", "items": [0, 1, 2, 3]}],
+    "values": [{"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"},
+               {"mesh": "m"}],
+    "inputs": [{"value": 0}], "outputs": [],
+    "fragments": [{"arguments": [{}, {"alias": 1}, {"alias": 1}], "results": []}],
+    "items": [
+      {"kind": "call", "operands": [0], "results": [1], "last_uses": []},
+      {"kind": "transfer", "operand": 1, "result": 2, "last_uses": [1]},
+      {"kind": "call", "operands": [2], "results": [3], "last_uses": []},
+      {"kind": "transfer", "operand": 3, "result": 4, "last_uses": [3]}],
+    "issue_order": [0, 1, 2, 3]})"));
+  EXPECT_EQ(written, expected);
+}
+
+TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
+  EXPECT_EQ(findError(R"({"items": []})"),
+            "expected \"classes\" of \"values\", \"slots\" and \"items\", and "
+            "\"items\"");
+  EXPECT_EQ(findError(makeSchedule(R"([{"class": 2}])")),
+            "an item has no class in \"classes\"");
+  EXPECT_EQ(findError(makeSchedule(
+                R"([{"class": 1, "operands": [], "last_uses": []}])")),
+            "a transfer has one operand");
+  EXPECT_EQ(findError(makeSchedule(R"([{"class": 0, "last_uses": []}])")),
+            "an item has no list of \"operands\"");
+  EXPECT_EQ(findError(makeSchedule("[]", R"(["a"])")),
+            "expected numbers, or [first, step] in a range");
+  EXPECT_EQ(findError(makeSchedule("[]", R"([{"repeat": 0, "of": [1]}])")),
+            "\"issue_order\": expected ranges as {\"repeat\": 2, \"of\": "
+            "[...]}");
+  EXPECT_EQ(
+      findError(makeSchedule("[]", R"([{"repeat": 1000000000, "of": [1]}])")),
+      "\"issue_order\" has too many entries");
+}
