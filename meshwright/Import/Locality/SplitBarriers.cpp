@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/Builders.h"
@@ -75,6 +76,7 @@ struct SplitBarriersPass
   /// From first to last: what a barrier gives decides about those after it.
   void runOnFunction(func::FuncOp func, const MeshDataFlow &flow,
                      const ValueMeshes::Callees &callees) {
+    eraseConsents(func);
     SmallVector<stablehlo::OptimizationBarrierOp> barriers(
         func.front().getOps<stablehlo::OptimizationBarrierOp>());
     std::optional<ValueMeshes> meshes;

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/Locality/ConcatenationSplitter.h"
+#include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 
 #define GEN_PASS_DEF_SPLITCONCATENATIONSPASS
@@ -50,6 +51,7 @@ struct SplitConcatenationsPass
 
   void runOnFunction(func::FuncOp func, const MeshDataFlow &flow,
                      const ValueMeshes::Callees &callees) {
+    eraseConsents(func);
     SetVector<Operation *> replaced;
     for (stablehlo::ConcatenateOp concat : collect(func, flow, callees)) {
       if (replaced.contains(concat))

@@ -24,6 +24,23 @@ func.func @gradients_and_state(%a: !v1, %b: !v2, %c: !v1, %m: !v, %n: !v) -> (!v
   return %r#0, %r#1, %r#2, %r#3, %r#4 : !v, !v, !v, !v, !v
 }
 
+// What may become a reduction across meshes is where its operand is.
+
+// CHECK-LABEL: func @sums_that_may_be_across_meshes
+func.func @sums_that_may_be_across_meshes(%a: !v1, %b: !v2) -> (!v, !v) attributes {topology = #topology} {
+  // CHECK-DAG: %[[A:.*]] = mpmd.unassign %arg0
+  // CHECK-DAG: %[[B:.*]] = mpmd.unassign %arg1
+  // CHECK-DAG: %[[A1:.*]] = stablehlo.optimization_barrier %[[A]] :
+  // CHECK-DAG: %[[B1:.*]] = stablehlo.optimization_barrier %[[B]] :
+  // CHECK:     return %[[A1]], %[[B1]]
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %a1 = mpmd.reduce<none> %a0 : (!v) -> !v
+  %b1 = mpmd.reduce<none> %b0 : (!v) -> !v
+  %r:2 = stablehlo.optimization_barrier %a1, %b1 : !v, !v
+  return %r#0, %r#1 : !v, !v
+}
+
 // Zeros that are divided by a number of "m2" could be anywhere.
 
 // CHECK-LABEL: func @numbers_that_are_broadcast

@@ -26,6 +26,21 @@ func.func @norm(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
   return %n : !s
 }
 
+// CHECK-LABEL: func @norm_of_sums_that_may_be_across_meshes
+func.func @norm_of_sums_that_may_be_across_meshes(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
+  // CHECK-NOT:  concatenate
+  // CHECK:      stablehlo.add %{{.*}}, %{{.*}} : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!v2) -> !v
+  %a1 = mpmd.reduce<none> %a0 : (!v) -> !v
+  %b1 = mpmd.reduce<none> %b0 : (!v) -> !v
+  %c = stablehlo.concatenate %a1, %b1, dim = 0 : (!v, !v) -> !all
+  %sq = stablehlo.multiply %c, %c : !all
+  %n = stablehlo.reduce(%sq init: %zero) applies stablehlo.add across dimensions = [0] : (!all, !s) -> !s
+  return %n : !s
+}
+
 // A scalar that is broadcast, and what is sliced out of one operand.
 
 // CHECK-LABEL: func @scaled_and_unraveled
