@@ -48,12 +48,12 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
   MeshSet uses = getMeshSet(choice, kUseSetAttr);
   MeshSet sources = getMeshSet(choice, kSrcSetAttr);
   if (!sources.isSpecified() && !uses.isSpecifiedAndNotEmpty())
-    return findClass(choice);
+    return findState(choice);
   if (!sources.isSpecified() ||
       (uses.isSpecifiedAndNotEmpty() && isSubset(uses, sources)))
     return getNames(uses);
   if (sendsLittle)
-    if (MeshNames names = findClass(choice); !names.empty())
+    if (MeshNames names = findState(choice); !names.empty())
       return names;
   if (std::optional<StringRef> mesh = prioritize(sources, uses))
     return {*mesh};
@@ -61,14 +61,20 @@ MeshNames ConditionalHomes::getHome(OpResult result) const {
   return {findMesh(choice)};
 }
 
-/// The mesh of what the result of an op in the copy meets.
-MeshNames ConditionalHomes::findClass(Operation *op) const {
+/// The mesh of what the result of an op in the copy meets, or where all but little of
+/// what it is made of is. Sources count what may be anywhere, such as a weight, as being
+/// where a number is that it is scaled by.
+MeshNames ConditionalHomes::findState(Operation *op) const {
   auto func = op->getParentOfType<func::FuncOp>();
+  const ValueMeshes &analysis = *meshes.find(func)->second;
   std::optional<unsigned> mesh =
       classes.find(func)->second->getMesh(op->getResult(0));
+  MeshBits found = analysis.get(op->getResult(0));
+  if (!mesh && sendsLittle && found.count() == 1)
+    mesh = found.find_first();
   if (!mesh)
     return {};
-  return {meshes.find(func)->second->getNumbers().getName(*mesh)};
+  return {analysis.getNumbers().getName(*mesh)};
 }
 
 /// The mesh for an op in the copy that reads values of several meshes.

@@ -51,7 +51,7 @@ public:
 
 private:
   Operation *findInLine(Operation *op) const;
-  MeshNames findClass(Operation *op) const;
+  MeshNames findState(Operation *op) const;
   StringRef findMesh(Operation *op) const;
 
   bool sendsLittle;

@@ -386,6 +386,38 @@ func.func @scaled_by_a_number(%ok: tensor<i1>, %w0: !a, %m: !t, %w1: !b, %n: !n)
 !s = tensor<f32>
 !a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
 !b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
+!n = !mpmd.mesh_tensor<"a", tensor<f32>>
+#topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
+
+// The gradient of a weight that "b" reads is made of that and a number on "a".
+// CHECK-LABEL: func @with_a_gradient_of_a_number
+// LITTLE-LABEL: func @with_a_gradient_of_a_number
+func.func @with_a_gradient_of_a_number(%ok: tensor<i1>, %w: !t, %m0: !t, %m1: !t, %g: !a, %n: !n) -> (!b, !t, !t) attributes {topology = #topology} {
+  // CHECK:      "stablehlo.if"(%arg0)
+  // CHECK-NOT:  mpmd.assign
+  // LITTLE:     mpmd.assign {origin = "conditional"} %{{.*}} -> !mpmd.mesh_tensor<"a"
+  // LITTLE:     mpmd.assign {origin = "conditional"} %{{.*}} -> !mpmd.mesh_tensor<"b"
+  %read = mpmd.assign {origin = "stage"} %w : (!t) -> !b
+  %g0 = mpmd.unassign %g : (!a) -> !t
+  %number = mpmd.unassign %n : (!n) -> !s
+  %all = stablehlo.broadcast_in_dim %number, dims = [] : (!s) -> !t
+  %g1 = stablehlo.multiply %all, %w : !t
+  %r:2 = "stablehlo.if"(%ok) ({
+    %0 = stablehlo.add %m0, %g0 : !t
+    %1 = stablehlo.add %m1, %g1 : !t
+    stablehlo.return %0, %1 : !t, !t
+  }, {
+    stablehlo.return %m0, %m1 : !t, !t
+  }) : (tensor<i1>) -> (!t, !t)
+  return %read, %r#0, %r#1 : !b, !t, !t
+}
+
+// -----
+
+!t = tensor<4xf32>
+!s = tensor<f32>
+!a = !mpmd.mesh_tensor<"a", tensor<4xf32>>
+!b = !mpmd.mesh_tensor<"b", tensor<4xf32>>
 #topology = #mpmd.topology<<"a": <["x"=2]>>, <"b": <["x"=2]>>>
 
 // A scalar product costs what a sum does.
