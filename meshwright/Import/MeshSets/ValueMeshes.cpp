@@ -348,8 +348,9 @@ ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
     for (OpOperand &use : result.getUses()) {
       Operation *user = block.findAncestorOpInBlock(*use.getOwner());
       // A loop over values of several meshes has to be sent most of them anyway, and
-      // may be unrolled.
-      if (!user || isa<stablehlo::WhileOp>(user))
+      // may be unrolled; a concatenation may be split.
+      if (!user || isa<stablehlo::WhileOp>(user) ||
+          (isa<stablehlo::ConcatenateOp>(user) && choices.contains(user)))
         continue;
       if (reductions.contains(user)) {
         // Each part is sent, but for those on the mesh of the whole.

@@ -422,6 +422,7 @@ func.func @with_a_gradient_of_a_number(%ok: tensor<i1>, %w: !t, %m0: !t, %m1: !t
 
 // A scalar product costs what a sum does.
 // CHECK-LABEL: func @hoists_scalar_products
+// LITTLE-LABEL: func @hoists_scalar_products
 func.func @hoists_scalar_products(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t) attributes {topology = #topology} {
   // CHECK:      %[[U0:.*]] = mpmd.unassign %arg1
   // CHECK:      %[[U1:.*]] = mpmd.unassign %arg2

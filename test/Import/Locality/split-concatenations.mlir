@@ -41,6 +41,26 @@ func.func @norm_of_sums_that_may_be_across_meshes(%a: !v1, %b: !v2) -> !s attrib
   return %n : !s
 }
 
+// The larger piece is on "m2", as is the number by which both are divided.
+
+// CHECK-LABEL: func @norm_of_means
+func.func @norm_of_means(%a: !v1, %b: !mpmd.mesh_tensor<"m2", !all>, %n: !mpmd.mesh_tensor<"m2", !s>) -> !s attributes {topology = #topology} {
+  // CHECK-NOT:  concatenate
+  // CHECK:      stablehlo.add %{{.*}}, %{{.*}} : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : !s
+  %a0 = mpmd.unassign %a : (!v1) -> !v
+  %b0 = mpmd.unassign %b : (!mpmd.mesh_tensor<"m2", !all>) -> !all
+  %n0 = mpmd.unassign %n : (!mpmd.mesh_tensor<"m2", !s>) -> !s
+  %na = stablehlo.broadcast_in_dim %n0, dims = [] : (!s) -> !v
+  %nb = stablehlo.broadcast_in_dim %n0, dims = [] : (!s) -> !all
+  %a1 = stablehlo.divide %a0, %na : !v
+  %b1 = stablehlo.divide %b0, %nb : !all
+  %c = stablehlo.concatenate %a1, %b1, dim = 0 : (!v, !all) -> tensor<96xf32>
+  %sq = stablehlo.multiply %c, %c : tensor<96xf32>
+  %sum = stablehlo.reduce(%sq init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<96xf32>, !s) -> !s
+  return %sum : !s
+}
+
 // A scalar that is broadcast, and what is sliced out of one operand.
 
 // CHECK-LABEL: func @scaled_and_unraveled
