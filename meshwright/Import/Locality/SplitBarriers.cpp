@@ -22,19 +22,13 @@ using namespace mlir::mpmd;
 
 using Groups = SmallVector<SmallVector<unsigned>>;
 
-/// Whether a value can be anywhere, or be computed there from little.
-static bool isFree(Value value, const ValueMeshes &meshes) {
-  return meshes.get(value).empty() ||
-         meshes.getTravelBytes(value) < getTensorBytes(value);
-}
-
 /// The operands that stay together: those on the same first mesh.
 static Groups groupOperands(stablehlo::OptimizationBarrierOp barrier,
                             const ValueMeshes &meshes) {
   Groups groups;
   llvm::SmallDenseMap<unsigned, size_t, 4> known;
   for (auto [index, operand] : llvm::enumerate(barrier->getOperands())) {
-    if (isFree(operand, meshes)) {
+    if (meshes.isFree(operand)) {
       groups.push_back({static_cast<unsigned>(index)});
       continue;
     }
@@ -89,7 +83,7 @@ struct SplitBarriersPass
       // What could be anywhere may stay with what is on one mesh.
       unsigned numPlaced =
           llvm::count_if(groups, [&](ArrayRef<unsigned> group) {
-            return !isFree(barrier->getOperand(group.front()), *meshes);
+            return !meshes->isFree(barrier->getOperand(group.front()));
           });
       if (groups.size() < 2 || numPlaced == 1)
         continue;

@@ -103,7 +103,7 @@ static bool isLeafByLeaf(stablehlo::WhileOp loop, const ValueMeshes &meshes,
   MeshBits common;
   for (Value input : getOutsideReads(loop)) {
     MeshBits bits = meshes.get(input);
-    if (bits.empty() || !isLarge(input))
+    if (meshes.isFree(input) || !isLarge(input))
       continue;
     const void *leader =
         groups.getOrInsertLeaderValue(input.getAsOpaquePointer());

@@ -61,16 +61,10 @@ bool StateClasses::isMember(Value value) const {
          (isOpen(value) || isa<BlockArgument>(value));
 }
 
-/// Whether a value can be anywhere, or computed there from little.
-bool StateClasses::isFree(Value value) const {
-  return meshes.get(value).empty() ||
-         meshes.getTravelBytes(value) < getTensorBytes(value);
-}
-
 /// Whether it is open on which mesh a value is: it can be anywhere, or on any of
 /// several meshes, such as a weight that these share, and its gradient.
 bool StateClasses::isOpen(Value value) const {
-  return isFree(value) || meshes.get(value).count() > 1;
+  return meshes.isFree(value) || meshes.get(value).count() > 1;
 }
 
 void StateClasses::vote(Value value, const MeshBits &bits, Votes &votes) {
@@ -107,8 +101,9 @@ void StateClasses::visitOp(Operation *op) {
     common.insert_range(op->getResults());
   bool combines = isElementwise(op);
   for (Value result : op->getResults()) {
-    MeshBits bits = isFree(result) ? MeshBits() : meshes.get(result);
-    if (isFree(result) && isMember(result) && !meshes.get(result).empty())
+    MeshBits bits = meshes.isFree(result) ? MeshBits() : meshes.get(result);
+    if (meshes.isFree(result) && isMember(result) &&
+        !meshes.get(result).empty())
       ofNumbers[result] = meshes.get(result);
     for (Value input : getOutsideReads(op)) {
       if (!combines || !haveSameSize(input, result)) {
@@ -144,7 +139,7 @@ void StateClasses::handOn(Operation *op) {
       continue;
     MeshBits bits = *wanted;
     for (Value input : getOutsideReads(op)) {
-      if (!isMember(input) || !isFree(input))
+      if (!isMember(input) || !meshes.isFree(input))
         continue;
       classes.insert(input.getAsOpaquePointer());
       const void *leader = classes.getLeaderValue(input.getAsOpaquePointer());

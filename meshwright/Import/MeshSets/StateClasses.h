@@ -42,7 +42,6 @@ private:
   using Votes = DenseMap<const void *, MeshBits>;
 
   bool isMember(Value value) const;
-  bool isFree(Value value) const;
   bool isOpen(Value value) const;
   void visitOp(Operation *op);
   void vote(Value value, const MeshBits &bits, Votes &votes);

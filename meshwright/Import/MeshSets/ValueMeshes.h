@@ -121,6 +121,11 @@ public:
   /// The bytes that travel if a value is needed on a mesh where it is not.
   double getTravelBytes(Value value) const { return travelBytes.lookup(value); }
 
+  /// Whether a value can be anywhere, or be computed there from little.
+  bool isFree(Value value) const {
+    return get(value).empty() || getTravelBytes(value) < getTensorBytes(value);
+  }
+
   /// The bytes that travel if all that a value is computed from does. A lower
   /// bound where the computation is long.
   double getSourceBytes(Value value) const;

@@ -41,6 +41,33 @@ func.func @leaf_by_leaf(%p: !w1, %q: !w2) -> (!w, !w) attributes {topology = #to
   return %out#1, %out#2 : !w, !w
 }
 
+// What is made of a number on "m2" and of what can be anywhere goes on with "m1".
+
+// CHECK-LABEL: func @scaled_before
+func.func @scaled_before(%p: !w1, %q: !w2, %m: !w, %number: !mpmd.mesh_tensor<"m2", !s>) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK-NOT: stablehlo.while
+  // CHECK: return
+  %a = mpmd.unassign %p : (!w1) -> !w
+  %b = mpmd.unassign %q : (!w2) -> !w
+  %r = mpmd.unassign %number : (!mpmd.mesh_tensor<"m2", !s>) -> !s
+  %zero = stablehlo.constant dense<0> : !i
+  %one = stablehlo.constant dense<1> : !i
+  %two = stablehlo.constant dense<2> : !i
+  %rates = stablehlo.broadcast_in_dim %r, dims = [] : (!s) -> !w
+  %scaled = stablehlo.multiply %m, %rates : !w
+  %out:3 = stablehlo.while(%n = %zero, %x = %scaled, %y = %b) : !i, !w, !w
+  cond {
+    %more = stablehlo.compare LT, %n, %two : (!i, !i) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %x2 = stablehlo.add %x, %a : !w
+    %y2 = stablehlo.add %y, %b : !w
+    %n2 = stablehlo.add %n, %one : !i
+    stablehlo.return %n2, %x2, %y2 : !i, !w, !w
+  }
+  return %out#1, %out#2 : !w, !w
+}
+
 // A constant that both are scaled by, and what is made of a number, are no link.
 
 // CHECK-LABEL: func @scaled_alike
