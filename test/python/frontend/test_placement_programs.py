@@ -45,6 +45,12 @@ LOWERED = [
     ("varied", "zero_nans", "names", True),
     ("varied", "adam", "auto", True),
     ("divided", "lm clipped", "auto", False),
+    ("divided", "apply_if_finite", "marks", False),
+    ("divided", "mechanize", "names", True),
+    ("divided", "lm barrier", "marks", True),
+    ("anchored", "lm raveled", "names", False),
+    ("tied", "lm noisy", "marks", False),
+    ("frozen", "lbfgs", "names", False),
     ("divided", "adamw", "marks", True),
     ("divided", "lm clipped", "names", False),
     ("anchored", "adam", "names", False),
@@ -88,6 +94,7 @@ LOWERED = [
 ]
 RUN = [
     ("varied", "muon", "auto", False),
+    ("divided", "finite lbfgs", "auto", True),
     ("raveled", "adamw", "auto", True),
     ("prepared", "lm similar", "auto", False),
     ("plain", "lm cond", "marks", False),
