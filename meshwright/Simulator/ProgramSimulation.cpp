@@ -4,8 +4,8 @@
 
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Simulator/Program/SplitOverlaps.h"
 #include "meshwright/Simulator/ScheduleFile.h"
-#include "meshwright/Simulator/SplitOverlaps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

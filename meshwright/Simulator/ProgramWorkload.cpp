@@ -4,8 +4,8 @@
 
 #include "meshwright/Simulator/ProgramWorkload.h"
 #include "meshwright/Cost/TensorBytes.h"
-#include "meshwright/Simulator/ItemRoles.h"
-#include "meshwright/Simulator/SplitOverlaps.h"
+#include "meshwright/Simulator/Program/ItemRoles.h"
+#include "meshwright/Simulator/Program/SplitOverlaps.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,7 +7,7 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+#include "meshwright/Dialect/Mpmd/Syntax/RegionSyntax.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -4,7 +4,7 @@
 
 #include "meshwright/Dialect/Mpmd/AttrSyntax.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+#include "meshwright/Dialect/Mpmd/Syntax/RegionSyntax.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -4,8 +4,8 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 
-#include "meshwright/Dialect/Sdy/AttrSyntax.h"
-#include "meshwright/Dialect/Sdy/OpSyntax.h"
+#include "meshwright/Dialect/Sdy/Syntax/AttrSyntax.h"
+#include "meshwright/Dialect/Sdy/Syntax/OpSyntax.h"
 #include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/AttrSyntax.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
+#include "meshwright/Dialect/Sdy/Syntax/AttrSyntax.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 

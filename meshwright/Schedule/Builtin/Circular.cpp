@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/Alternate.h"
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace meshwright;

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/Alternate.h"
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
 
 using namespace meshwright;
 

@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/Alternate.h"
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Builtin/DualLane.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
+#include "meshwright/Schedule/Patterns/DualLane.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace meshwright;

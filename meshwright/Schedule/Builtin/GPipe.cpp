@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/Alternate.h"
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
 
 using namespace meshwright;
 

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Builtin/FoldedPattern.h"
+#include "meshwright/Schedule/Patterns/FoldedPattern.h"
 
 using namespace meshwright;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/DualLane.h"
+#include "meshwright/Schedule/Patterns/DualLane.h"
 #include <deque>
 
 using namespace meshwright;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/FoldedPattern.h"
+#include "meshwright/Schedule/Patterns/FoldedPattern.h"
 #include "llvm/ADT/STLExtras.h"
 #include <array>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_BUILTIN_DUALLANE_H
-#define MESHWRIGHT_SCHEDULE_BUILTIN_DUALLANE_H
+#ifndef MESHWRIGHT_SCHEDULE_PATTERNS_DUALLANE_H
+#define MESHWRIGHT_SCHEDULE_PATTERNS_DUALLANE_H
 
 #include "meshwright/Schedule/Plan.h"
 

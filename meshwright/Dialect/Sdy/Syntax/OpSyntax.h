@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_OPSYNTAX_H
-#define MESHWRIGHT_DIALECT_SDY_OPSYNTAX_H
+#ifndef MESHWRIGHT_DIALECT_SDY_SYNTAX_OPSYNTAX_H
+#define MESHWRIGHT_DIALECT_SDY_SYNTAX_OPSYNTAX_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Simulator/SplitOverlaps.h"
+#include "meshwright/Simulator/Program/SplitOverlaps.h"
 #include "meshwright/Cost/Flops.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"

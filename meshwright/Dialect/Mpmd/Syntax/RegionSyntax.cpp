@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/RegionSyntax.h"
+#include "meshwright/Dialect/Mpmd/Syntax/RegionSyntax.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 
 using namespace mlir;

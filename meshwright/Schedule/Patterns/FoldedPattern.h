@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_BUILTIN_FOLDEDPATTERN_H
-#define MESHWRIGHT_SCHEDULE_BUILTIN_FOLDEDPATTERN_H
+#ifndef MESHWRIGHT_SCHEDULE_PATTERNS_FOLDEDPATTERN_H
+#define MESHWRIGHT_SCHEDULE_PATTERNS_FOLDEDPATTERN_H
 
 #include "meshwright/Schedule/Schedule.h"
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_ATTRSYNTAX_H
-#define MESHWRIGHT_DIALECT_SDY_ATTRSYNTAX_H
+#ifndef MESHWRIGHT_DIALECT_SDY_SYNTAX_ATTRSYNTAX_H
+#define MESHWRIGHT_DIALECT_SDY_SYNTAX_ATTRSYNTAX_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "mlir/IR/DialectImplementation.h"

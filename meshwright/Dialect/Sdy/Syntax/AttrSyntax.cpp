@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/AttrSyntax.h"
+#include "meshwright/Dialect/Sdy/Syntax/AttrSyntax.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

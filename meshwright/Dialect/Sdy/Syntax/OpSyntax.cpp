@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/OpSyntax.h"
+#include "meshwright/Dialect/Sdy/Syntax/OpSyntax.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

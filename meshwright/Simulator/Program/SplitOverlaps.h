@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SIMULATOR_SPLITOVERLAPS_H
-#define MESHWRIGHT_SIMULATOR_SPLITOVERLAPS_H
+#ifndef MESHWRIGHT_SIMULATOR_PROGRAM_SPLITOVERLAPS_H
+#define MESHWRIGHT_SIMULATOR_PROGRAM_SPLITOVERLAPS_H
 
 #include "meshwright/Partitioner/ExportedProgram.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Simulator/ItemRoles.h"
+#include "meshwright/Simulator/Program/ItemRoles.h"
 #include "meshwright/Fragments/OriginNames.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

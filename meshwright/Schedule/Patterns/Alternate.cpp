@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/Builtin/Alternate.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_MPMD_REGIONSYNTAX_H
-#define MESHWRIGHT_DIALECT_MPMD_REGIONSYNTAX_H
+#ifndef MESHWRIGHT_DIALECT_MPMD_SYNTAX_REGIONSYNTAX_H
+#define MESHWRIGHT_DIALECT_MPMD_SYNTAX_REGIONSYNTAX_H
 
 #include "mlir/IR/OpImplementation.h"
 

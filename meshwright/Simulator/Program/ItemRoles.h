@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SIMULATOR_ITEMROLES_H
-#define MESHWRIGHT_SIMULATOR_ITEMROLES_H
+#ifndef MESHWRIGHT_SIMULATOR_PROGRAM_ITEMROLES_H
+#define MESHWRIGHT_SIMULATOR_PROGRAM_ITEMROLES_H
 
 #include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Simulator/Workload.h"

@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_BUILTIN_ALTERNATE_H
-#define MESHWRIGHT_SCHEDULE_BUILTIN_ALTERNATE_H
+#ifndef MESHWRIGHT_SCHEDULE_PATTERNS_ALTERNATE_H
+#define MESHWRIGHT_SCHEDULE_PATTERNS_ALTERNATE_H
 
 #include "meshwright/Schedule/Schedule.h"
 
