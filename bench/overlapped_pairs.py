@@ -7,19 +7,22 @@ A model of experts, whose layers have two `all_to_all` each, on four meshes of f
 devices under DualPipeV and Combined1F1B; compiled for devices that are only described,
 which takes JAX's plugin for them (docs/hardware.md). An exchange is hidden if a product
 is between its start and its end in the code of the device. Once with
-`mpmd_fuse_overlapped_pairs` and once without, as before there was such an option. Pairs
-are those that gain on the device by the cost model.
+`mpmd_fuse_overlapped_pairs` and once without and, of Combined1F1B, with whole
+backwards, as before there was such an option. Pairs are those that gain on the device
+by the cost model.
 
 Prints a line of JSON for each schedule: the share of bytes that is hidden, the
-simulated step with pairs by that without, and, where compilers estimate, pairs by their
-parts, and the simulator's times of pairs by theirs. Where the plugin is missing, it
-says so and ends with 0; `--no-compile` does without.
+simulated step with pairs by that without, also where that has the same halves of
+backwards, and, where compilers estimate, pairs by their parts, and the simulator's
+times of pairs by theirs. Where the plugin is missing, it says so and ends with 0;
+`--no-compile` does without.
 """
 
 import argparse
 import collections
 import json
 import re
+import statistics
 import sys
 
 import jax
@@ -32,6 +35,11 @@ import meshwright as mw
 
 MESHES, DEVICES = 4, 4
 STAGES = {"DualPipeV": 8, "Combined1F1B": 4}
+#: Options without pairs.
+APART: dict[str, dict] = {
+    "DualPipeV": {},
+    "Combined1F1B": {"mpmd_split_bwd_fragments": False},
+}
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
 PRODUCT = re.compile(r"\bdot\(|gemm|cublas|convolution\(|kind=kOutput|__triton_nested")
 
@@ -53,7 +61,7 @@ def layer(mesh, weights, x):
     return x + jax.shard_map(expert, mesh=mesh, **specs)(up, down, x)
 
 
-def lower(schedule, devices, device, args, fuse):
+def lower(schedule, devices, device, args, fuse, **options):
     grid = np.array(devices[: MESHES * DEVICES]).reshape(MESHES, DEVICES)
     topology = {f"m{i}": Mesh(row, "x") for i, row in enumerate(grid)}
     mesh, stages = topology["m0"], STAGES[schedule]
@@ -84,10 +92,11 @@ def lower(schedule, devices, device, args, fuse):
         partitioning_options={
             "mpmd_infer_transfers": True,
             "mpmd_keep_units_alike": True,
+            "mpmd_pipeline_schedule": schedule,
             "mpmd_fuse_overlapped_pairs": fuse,
+            **options,
             **({"mpmd_schedule_device": device} if device else {}),
         },
-        pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
     split, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
 
@@ -152,31 +161,54 @@ def measure(lowered) -> tuple[float, dict[str, float | None]]:
     return hidden / total if total else 0.0, estimates
 
 
-def by_origins(program, estimates) -> dict[tuple[str, ...], float]:
-    """Estimates of fragments by what they are made of; of several, the longest."""
-    found: dict[tuple[str, ...], float] = collections.defaultdict(float)
+def by_origins(program, estimates) -> dict[tuple[str, ...], dict[bool, float]]:
+    """Estimates by what fragments are made of, and whether they send something.
+
+    Of several fragments, that of the one with the most calls: the last one of a stage
+    adds up gradients as well.
+    """
+    sent = {item["operand"] for item in program["items"] if item["kind"] == "transfer"}
+    found: dict = collections.defaultdict(lambda: collections.defaultdict(list))
     for item in program["items"]:
         if item["kind"] == "call" and item["origins"]:
             name = program["fragments"][item["fragment"]]["name"]
-            key = tuple(item["origins"])
-            found[key] = max(found[key], estimates.get(name) or 0.0)
-    return found
+            sends = not sent.isdisjoint(item["results"])
+            found[tuple(item["origins"])][sends].append(estimates.get(name) or 0.0)
+    return {
+        origins: {sends: statistics.mode(each) for sends, each in of.items()}
+        for origins, of in found.items()
+    }
+
+
+def sum_parts(pair, following, alone) -> float | None:
+    """What the parts of a pair take alone; one that follows is not in it."""
+    total = 0.0
+    for part in pair["overlapped"]:
+        times = alone.get(tuple(part["origins"]), {})
+        is_half = following and following["origins"] == part["origins"]
+        found = [times.get(True)] if is_half else list(times.values())
+        if not found or not all(found):
+            return None
+        total += sum(found)
+    return total
 
 
 def compare_estimates(paired, apart) -> float | None:
     """What a pair takes by the sum of its parts, the mean over all pairs."""
     (program, estimates), (other, others) = paired, apart
     alone = by_origins(other, others)
-    ratios = []
+    queues = collections.defaultdict(list)
     for item in program["items"]:
-        name = (
-            program["fragments"][item["fragment"]]["name"] if "fragment" in item else ""
-        )
-        if "overlapped" not in item or not estimates.get(name):
-            continue
-        parts = [alone.get(tuple(part["origins"]), 0.0) for part in item["overlapped"]]
-        if all(parts):
-            ratios.append(estimates[name] / sum(parts))
+        if item["kind"] == "call":
+            queues[item["mesh"]].append(item)
+    ratios = []
+    for queue in queues.values():
+        for item, following in zip(queue, [*queue[1:], None], strict=True):
+            seconds = estimates.get(program["fragments"][item["fragment"]]["name"])
+            if "overlapped" in item and seconds:
+                parts = sum_parts(item, following, alone)
+                if parts:
+                    ratios.append(seconds / parts)
     return sum(ratios) / len(ratios) if ratios else None
 
 
@@ -227,17 +259,24 @@ def main() -> int:
     device = kind if kind == "h100" else f"tpu-{kind}"
     for schedule in args.schedules:
         row, programs = {"schedule": schedule, "target": args.target}, {}
-        for name, fuse in (("apart", False), ("paired", True)):
-            lowered = lower(schedule, devices, device, args, fuse)
-            share, estimates = measure(lowered) if args.compile else (None, {})
-            if share is not None:
+        ways = {
+            "apart": (False, APART[schedule]),
+            "halves": (False, {}),
+            "paired": (True, {}),
+        }
+        for name, (fuse, options) in ways.items():
+            lowered = lower(schedule, devices, device, args, fuse, **options)
+            program, estimates = lowered.partitioning_result.program, {}
+            if args.compile:
+                share, estimates = measure(lowered)
                 row[f"hidden_{name}"] = round(share, 3)
-            program = lowered.partitioning_result.program
             simulation = lowered.simulate(device)
             row[f"step_{name}_ms"] = round(1e3 * simulation.makespan_s, 3)
             programs[name] = program, estimates
-        row["ratio_step"] = round(row["step_paired_ms"] / row["step_apart_ms"], 4)
-        estimated = compare_estimates(programs["paired"], programs["apart"])
+        step = row["step_paired_ms"]
+        row["ratio_step"] = round(step / row["step_apart_ms"], 4)
+        row["ratio_halves"] = round(step / row["step_halves_ms"], 4)
+        estimated = compare_estimates(programs["paired"], programs["halves"])
         if estimated is not None:
             row["ratio_estimated"] = round(estimated, 4)
         simulated = compare_simulated(program, simulation, estimates)

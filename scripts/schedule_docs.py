@@ -432,16 +432,27 @@ category `overlap` (`mpmd_remarks`), where
 - neither half has collectives, as on meshes of one device;
 - something else runs between the two on their mesh, or acts on the world;
 - the second needs what the first computes, directly or by way of other meshes;
-- the first would wait for longer for what only the second needs than the two hide of
-  each other. With `mpmd_schedule_device`, that is what the
-  [cost model](cost-model.md#overlapped-pairs) says, and transfers take their time, one
-  after the other on the ways out of a mesh and into one; without, the shorter one is
-  taken to be hidden, work is counted in operations, and transfers take nothing.
+- the step would be longer for it, as the first would wait for what only the second
+  needs, or neighbours for what one of them computes. With `mpmd_schedule_device`, the
+  [cost model](cost-model.md#overlapped-pairs) says so, and transfers take their
+  time, one after the other on the ways out of a mesh and into one; without, the shorter
+  one is taken to be hidden, work is counted in operations, and transfers take nothing.
 
-A pair holds what both read and return until both have ended, and the next stage gets
-the result of a forward when the backward has ended, too. How much of the exchanges of
-experts is hidden by the compilers of H100 and v5p is measured
-[there](hardware.md#overlapped-pairs).
+A pair holds what both read and return until both have ended, and neighbours get the
+result of a forward when the backward has ended, too. Where each mesh starts its next
+pair with what the last ones of both neighbours have made, it waits for transfers in
+between. So these schedules split backwards: the gradient of the input is paired, and
+that of the weights, which no neighbour waits for, follows by itself while the pair's
+results travel,
+
+```
+mesh 1 | F2+I0 W0 F3+I1 W1
+mesh 2 | F1+I0 W0 F2+I1 W1
+```
+
+where the step is shorter for that, and else is a part of the pair as well. How much of
+the exchanges of experts is hidden by the compilers of H100 and v5p, and what a step
+gains, is measured [there](hardware.md#overlapped-pairs).
 
 ## Published figures
 
@@ -488,7 +499,8 @@ numbers or act on the world keep the order of the program
 ([import.md](import.md)). {lists}
 and files are complete lists. They need their stages on their meshes and, if the
 drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
-error if they are not there, and a warning if data flow contradicts the list. A
+error if they are not there, and a warning if data flow contradicts the list. Those that
+overlap split them as well, and a `B` is both halves. A
 backward that was not split takes the place of its `I`; that changes nothing for the
 first stage, where each `W` follows its `I` at once. Stages that send their gradient
 to their own mesh, at the bottom of a V, are never split, nor are stages that train

@@ -20,8 +20,8 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/Pairs/MarkedPairs.h"
-#include "meshwright/Export/Pairs/OverlapChoice.h"
 #include "meshwright/Export/Pairs/OverlapTimes.h"
+#include "meshwright/Export/Pairs/PairForms.h"
 #include "meshwright/Export/Pairs/TransferTimes.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
@@ -50,13 +50,14 @@ static std::string describeUnit(FragmentOp fragment) {
   return text;
 }
 
-static void remarkPaired(const MarkedPair &pair) {
+static void remarkPaired(const MarkedPair &pair, bool isEarly) {
   FragmentOp first = pair.first.front();
   if (first.getContext()->getRemarkEngine())
     remark::passed(first.getLoc(),
                    remark::RemarkOpts::name("overlapped").category("overlap"))
         << describeUnit(first) << " and " << describeUnit(pair.second.front())
-        << " on mesh \"" << first.getMeshName() << "\" are one program";
+        << " on mesh \"" << first.getMeshName() << "\" are one program"
+        << (isEarly ? "; its late half follows" : "");
 }
 
 static void remarkApart(const MarkedPair &pair, const std::string &why) {
@@ -104,6 +105,11 @@ private:
   findObstacle(const MarkedPair &pair, ArrayRef<unsigned> members,
                const BlockGraph &graph, const std::vector<unsigned> &places,
                const EffectOrder &effects, OverlapTimes &times);
+  FailureOr<std::string>
+  findForm(const MarkedPair &pair, const BlockGraph &graph,
+           const std::vector<unsigned> &places, ArrayRef<double> seconds,
+           const EffectOrder &effects, OverlapTimes &times,
+           std::optional<OverlapCandidate> &form);
 };
 } // namespace
 
@@ -251,20 +257,49 @@ static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
                              "mpmd_fuse_overlapped_pairs off";
 }
 
-/// What the transfers of a block take, by position.
-static LogicalResult measureTransfers(func::FuncOp func,
-                                      const BlockGraph &graph,
-                                      const meshwright::Device &device,
-                                      MutableArrayRef<double> seconds) {
-  TransferTimes transfers(func, device);
-  for (unsigned position = 0; position < graph.size(); ++position)
-    if (auto transfer = dyn_cast<TransferOp>(graph.getOp(position))) {
-      FailureOr<double> time = transfers.measure(transfer);
-      if (failed(time))
-        return failure();
-      seconds[position] = *time;
-    }
-  return success();
+/// Sends what the first part has made ahead of what the second has: so the next mesh has
+/// what is first there, too.
+static void sendInOrder(FragmentOp fused) {
+  SmallVector<TransferOp> transfers;
+  for (OpResult result : fused->getResults())
+    for (Operation *user : result.getUsers())
+      if (isa<TransferOp>(user) && user->getBlock() == fused->getBlock())
+        transfers.push_back(cast<TransferOp>(user));
+  if (transfers.empty())
+    return;
+  Operation *next =
+      *llvm::min_element(transfers, [](TransferOp first, TransferOp other) {
+        return first->isBeforeInBlock(other);
+      });
+  for (TransferOp transfer : transfers) {
+    if (transfer == next)
+      next = next->getNextNode();
+    else
+      transfer->moveBefore(next);
+  }
+}
+
+/// What a form of a pair takes and hides, or an obstacle as above.
+FailureOr<std::string> FuseOverlappedPairsPass::findForm(
+    const MarkedPair &pair, const BlockGraph &graph,
+    const std::vector<unsigned> &places, ArrayRef<double> seconds,
+    const EffectOrder &effects, OverlapTimes &times,
+    std::optional<OverlapCandidate> &form) {
+  SmallVector<unsigned, 3> members;
+  double sum = 0;
+  for (FragmentOp member : pair.getMembers()) {
+    members.push_back(graph.getPosition(member));
+    sum += seconds[members.back()];
+  }
+  FailureOr<std::string> obstacle =
+      findObstacle(pair, members, graph, places, effects, times);
+  if (failed(obstacle) || !obstacle->empty())
+    return obstacle;
+  FailureOr<double> hidden = times.getHidden(pair.first.front(), pair.second);
+  if (failed(hidden))
+    return failure();
+  form = OverlapCandidate{std::move(members), sum - *hidden, *hidden};
+  return obstacle;
 }
 
 LogicalResult FuseOverlappedPairsPass::fusePairs(
@@ -285,53 +320,52 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
       seconds[position] = *time;
     }
 
-  if (known && failed(measureTransfers(func, graph, *known, seconds)))
+  if (known && failed(TransferTimes(func, *known).measure(graph, seconds)))
     return failure();
 
-  std::vector<const MarkedPair *> candidatePairs;
-  std::vector<OverlapCandidate> candidates;
+  std::vector<PairForms> forms;
   for (const MarkedPair &pair : pairs) {
-    SmallVector<unsigned, 3> members;
-    double sum = 0;
-    for (FragmentOp member : pair.getMembers()) {
-      members.push_back(graph.getPosition(member));
-      sum += seconds[members.back()];
-    }
+    PairForms &found = forms.emplace_back(PairForms{pair, {}, {}});
     FailureOr<std::string> obstacle =
-        findObstacle(pair, members, graph, places, effects, times);
+        findForm(pair, graph, places, seconds, effects, times, found.whole);
+    if (succeeded(obstacle) && pair.second.size() > 1) {
+      FailureOr<std::string> other =
+          findForm(pair.withoutLateHalf(), graph, places, seconds, effects,
+                   times, found.early);
+      if (failed(other))
+        return failure();
+    }
     if (failed(obstacle))
       return failure();
-    if (!obstacle->empty()) {
-      remarkApart(pair, *obstacle);
+    if (found.whole || found.early)
       continue;
-    }
-    FailureOr<double> hidden = times.getHidden(pair.first.front(), pair.second);
-    if (failed(hidden))
-      return failure();
-    candidatePairs.push_back(&pair);
-    candidates.push_back({std::move(members), sum - *hidden, *hidden});
+    remarkApart(pair, *obstacle);
+    forms.pop_back();
   }
 
-  std::vector<bool> isChosen =
-      chooseOverlaps(graph, queues, seconds, candidates);
+  ChosenPairs choice = choosePairs(graph, queues, seconds, forms);
   IRRewriter rewriter(&getContext());
   FragmentMerger merger;
-  unsigned numChosen = 0;
-  for (auto [pair, candidate, chosen] :
-       llvm::zip_equal(candidatePairs, candidates, isChosen)) {
-    if (!chosen) {
-      if (getContext().getRemarkEngine())
-        remarkApart(*pair,
-                    dependsOn(graph, candidate.members.front(),
-                              ArrayRef(candidate.members).drop_front())
-                        ? "the second needs the first, by way of other meshes"
-                        : "the first would wait for longer for what only the "
-                          "second needs than they hide of each other");
+  SmallVector<FragmentOp> allFused;
+  for (auto [found, isChosen, isEarly] :
+       llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
+    MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
+    if (!isChosen) {
+      if (getContext().getRemarkEngine()) {
+        ArrayRef<unsigned> positions =
+            (isEarly ? found.early : found.whole)->members;
+        remarkApart(
+            pair,
+            dependsOn(graph, positions.front(), positions.drop_front())
+                ? "the second needs the first, by way of other meshes"
+                : "the first, or what reads it, would wait for longer than "
+                  "the two hide of each other");
+      }
       continue;
     }
-    remarkPaired(*pair);
-    SmallVector<FragmentOp, 3> members = pair->getMembers();
-    MergedAttributes attributes = describePair(*pair);
+    remarkPaired(pair, isEarly);
+    SmallVector<FragmentOp, 3> members = pair.getMembers();
+    MergedAttributes attributes = describePair(pair);
     FragmentGroup group(members.front());
     SmallVector<Operation *> ops{members.front()};
     for (FragmentOp member : ArrayRef(members).drop_front()) {
@@ -342,12 +376,16 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
     FragmentOp fused =
         merger.build(group, members.back(), attributes, rewriter);
     effects.replace(ops, fused);
-    ++numChosen;
+    allFused.push_back(fused);
   }
-  numPairs += numChosen;
-  numApart += pairs.size() - numChosen;
-  if (numChosen == 0)
+  numPairs += allFused.size();
+  numApart += pairs.size() - allFused.size();
+  if (allFused.empty())
     return success();
   merger.setLocations(func);
-  return sortBlock(func, effects);
+  if (failed(sortBlock(func, effects)))
+    return failure();
+  for (FragmentOp fused : allFused)
+    sendInOrder(fused);
+  return success();
 }

@@ -183,11 +183,37 @@ func.func @leaves_one_of_two_that_wait_for_each_other(%x: !m, %y: !n) -> (!m, !n
   return %4, %5 : !m, !n
 }
 
-// The gradient takes twice as long as the forward, which is all that could be hidden.
+// The gradient is there when the forward has ended, and another mesh waits for that.
 // CHECK-LABEL: func @leaves_what_waits_too_long
 // CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]>
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first would wait for longer for what only the second needs than they hide of each other
-func.func @leaves_what_waits_too_long(%x: !m, %y: !n) -> (!m, !m) attributes {topology = #topology} {
+// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first, or what reads it, would wait for longer than the two hide of each other
+func.func @leaves_what_waits_too_long(%x: !m, %y: !n) -> (!m, !n) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="n", origin=["h"(1)]> (%y) {call_counter = 0 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    %8 = stablehlo.add %9, %9 : !l
+    mpmd.return %8 : !l
+  } : (!n) -> !n
+  %2 = mpmd.transfer %1 : (!n) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%2) {call_counter = 0 : ui32, mpmd.overlap = array<i64: 7, 1>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %4 = mpmd.transfer %0 : (!m) -> !n
+  %5 = mpmd.fragment<mesh="n", origin=["k"]> (%4) {call_counter = 1 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  return %3, %5 : !m, !n
+}
+
+// The same, where no other mesh waits: the mesh would be idle before the gradient.
+// CHECK-LABEL: func @waits_where_that_costs_nothing
+// CHECK:         mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+func.func @waits_where_that_costs_nothing(%x: !m, %y: !n) -> (!m, !m) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
     %9 = stablehlo.add %a, %a : !l
     mpmd.return %9 : !l
@@ -203,6 +229,81 @@ func.func @leaves_what_waits_too_long(%x: !m, %y: !n) -> (!m, !m) attributes {to
     mpmd.return %9 : !l
   } : (!m) -> !m
   return %3, %0 : !m, !m
+}
+
+// Both can start at once, but what reads the forward would start when the backward ends.
+// CHECK-LABEL: func @leaves_what_others_wait_for
+// CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]>
+func.func @leaves_what_others_wait_for(%x: !m) -> (!m, !n) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 0 : ui32, mpmd.overlap = array<i64: 7, 1>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    %8 = stablehlo.add %9, %9 : !l
+    mpmd.return %8 : !l
+  } : (!m) -> !m
+  %2 = mpmd.transfer %0 : (!m) -> !n
+  %3 = mpmd.fragment<mesh="n", origin=["k"]> (%2) {call_counter = 1 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    %8 = stablehlo.add %9, %9 : !l
+    mpmd.return %8 : !l
+  } : (!n) -> !n
+  return %1, %3 : !m, !n
+}
+
+// Another mesh waits for the first half of the backward, nothing for the second.
+// CHECK-LABEL: func @hands_out_before_the_late_half
+// CHECK-NEXT:    %[[P:.*]]:2 = mpmd.fragment<mesh="m", origin=["f", "g"(1)]> (%arg0) {mpmd.overlapped = [{origin = [#mpmd.user_origin<"f">], results = 1 : i64}, {origin = [#mpmd.user_origin<"g"(1)>], results = 1 : i64}]}
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> (%[[P]]#1) {{.*}}split_drop_transferred
+// REMARK: remark: [Passed] overlapped {{.*}}are one program{{.*}}; its late half follows
+func.func @hands_out_before_the_late_half(%x: !m) -> (!m, !m, !n) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 0 : ui32, split_keep_transferred, mpmd.overlap = array<i64: 7, 1>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %2 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%1) {call_counter = 0 : ui32, split_drop_transferred, mpmd.overlap = array<i64: 7, 1>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %3 = mpmd.transfer %1 : (!m) -> !n
+  %4 = mpmd.fragment<mesh="n", origin=["k"]> (%3) {call_counter = 0 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  return %0, %2, %4 : !m, !m, !n
+}
+
+// The next mesh reads the result of the forward later, but gets it first.
+// CHECK-LABEL: func @sends_in_order
+// CHECK-NEXT:    %[[P:.*]]:2 = mpmd.fragment<mesh="m", origin=["f", "g"(1)]> (%arg0)
+// CHECK:         mpmd.transfer %[[P]]#0
+// CHECK-NEXT:    mpmd.transfer %[[P]]#1
+func.func @sends_in_order(%x: !m) -> (!n, !n) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 0 : ui32, mpmd.overlap = array<i64: 7, 1>} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %2 = mpmd.transfer %1 : (!m) -> !n
+  %3 = mpmd.fragment<mesh="n", origin=["h"]> (%2) {call_counter = 0 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  %4 = mpmd.transfer %0 : (!m) -> !n
+  %5 = mpmd.fragment<mesh="n", origin=["k"]> (%4) {call_counter = 1 : ui32} (%a: !l) {
+    %9 = stablehlo.add %a, %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  return %3, %5 : !n, !n
 }
 
 // -----

@@ -21,6 +21,13 @@ struct MarkedPair {
     llvm::append_range(members, second);
     return members;
   }
+
+  /// Of a backward in two halves, the one that others wait for.
+  MarkedPair withoutLateHalf() const {
+    MarkedPair pair = *this;
+    pair.second.truncate(1);
+    return pair;
+  }
 };
 
 /// The marked fragments of a block by their number, in the order of the block, and

@@ -35,9 +35,10 @@ struct Event {
 class Chooser {
 public:
   Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
-          ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates);
+          ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates,
+          ArrayRef<Patience> patience);
 
-  std::vector<bool> choose();
+  OverlapChoice choose();
 
 private:
   struct Mesh {
@@ -45,6 +46,7 @@ private:
     double freeAt = 0;
     /// Since when it waits for the second part of a pair.
     std::optional<double> waitsSince;
+    Patience patience = Patience::Bounded;
   };
 
   void push(double time, EventKind kind, unsigned subject,
@@ -52,9 +54,12 @@ private:
     events.push({time, kind, events.size() + numPopped, subject, candidate});
   }
   bool isReady(const OverlapCandidate &candidate) const;
-  void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double time,
-             double stop);
+  void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double stop);
   void advance(unsigned mesh, double now);
+  void handle(const Event &event);
+  /// Starts the first part of the pair that a mesh waits for.
+  void giveUp(unsigned mesh, double stop);
+  bool giveUpLongest();
   void finish(unsigned op, double now);
   /// Runs an op of no mesh, whose operands are there.
   void run(unsigned op, double now);
@@ -73,13 +78,16 @@ private:
   std::vector<bool> isOpen, isChosen;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   size_t numPopped = 0;
+  double latest = 0; ///< When the last event was.
+  double end = 0;    ///< Of all fragments.
 };
 } // namespace
 
 Chooser::Chooser(const BlockGraph &graph,
                  ArrayRef<std::vector<unsigned>> queues,
                  ArrayRef<double> seconds,
-                 ArrayRef<OverlapCandidate> candidates)
+                 ArrayRef<OverlapCandidate> candidates,
+                 ArrayRef<Patience> patience)
     : seconds(seconds), candidates(candidates), readers(graph.getReaders()),
       pending(graph.size()), meshOf(graph.size(), kNone),
       candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
@@ -95,9 +103,14 @@ Chooser::Chooser(const BlockGraph &graph,
         numInner[candidateOf[op]] += candidateOf[producer] == candidateOf[op];
   }
   for (auto [number, queue] : llvm::enumerate(queues)) {
-    meshes.emplace_back().queue = queue;
-    for (unsigned op : queue)
+    Mesh &mesh = meshes.emplace_back();
+    mesh.queue = queue;
+    mesh.patience = patience[number];
+    for (unsigned op : queue) {
       meshOf[op] = number;
+      if (candidateOf[op] != kNone && mesh.patience == Patience::None)
+        isOpen[candidateOf[op]] = false;
+    }
   }
   for (unsigned op = 0; op < graph.size(); ++op)
     if (pending[op] == 0 && meshOf[op] == kNone)
@@ -116,11 +129,12 @@ bool Chooser::isReady(const OverlapCandidate &candidate) const {
 }
 
 void Chooser::start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops,
-                    double time, double stop) {
+                    double stop) {
   for (unsigned op : ops)
     push(stop, EventKind::Finished, op);
   mesh.queue = mesh.queue.drop_front(ops.size());
   mesh.freeAt = stop;
+  end = std::max(end, stop);
   mesh.waitsSince.reset();
   push(stop, EventKind::Free, number);
 }
@@ -134,17 +148,18 @@ void Chooser::advance(unsigned number, double now) {
     return;
   unsigned candidate = candidateOf[head];
   if (candidate == kNone || !isOpen[candidate])
-    return start(mesh, number, head, now, now + seconds[head]);
+    return start(mesh, number, head, now + seconds[head]);
   const OverlapCandidate &pair = candidates[candidate];
   if (isReady(pair)) {
     isOpen[candidate] = false;
     isChosen[candidate] = true;
-    return start(mesh, number, pair.members, now, now + pair.seconds);
+    return start(mesh, number, pair.members, now + pair.seconds);
   }
   if (mesh.waitsSince)
     return;
   mesh.waitsSince = now;
-  push(now + pair.hidden, EventKind::Expired, number, candidate);
+  if (mesh.patience == Patience::Bounded)
+    push(now + pair.hidden, EventKind::Expired, number, candidate);
 }
 
 void Chooser::run(unsigned op, double now) {
@@ -171,30 +186,57 @@ void Chooser::finish(unsigned op, double now) {
   }
 }
 
-std::vector<bool> Chooser::choose() {
-  while (!events.empty()) {
-    Event event = events.top();
-    events.pop();
-    ++numPopped;
-    if (event.kind == EventKind::Finished) {
-      finish(event.subject, event.time);
-    } else if (event.kind == EventKind::Free) {
-      advance(event.subject, event.time);
-    } else if (isOpen[event.candidate]) {
-      // The mesh has begun with the first part as soon as it could.
-      isOpen[event.candidate] = false;
-      Mesh &mesh = meshes[event.subject];
-      unsigned head = mesh.queue.front();
-      start(mesh, event.subject, head, *mesh.waitsSince,
-            std::max(event.time, *mesh.waitsSince + seconds[head]));
-    }
-  }
-  return std::move(isChosen);
+void Chooser::giveUp(unsigned number, double stop) {
+  Mesh &mesh = meshes[number];
+  unsigned head = mesh.queue.front();
+  isOpen[candidateOf[head]] = false;
+  start(mesh, number, head, stop);
 }
 
-std::vector<bool> mpmd::chooseOverlaps(const BlockGraph &graph,
-                                       ArrayRef<std::vector<unsigned>> queues,
-                                       ArrayRef<double> seconds,
-                                       ArrayRef<OverlapCandidate> candidates) {
-  return Chooser(graph, queues, seconds, candidates).choose();
+void Chooser::handle(const Event &event) {
+  if (event.kind == EventKind::Finished) {
+    finish(event.subject, event.time);
+  } else if (event.kind == EventKind::Free) {
+    advance(event.subject, event.time);
+  } else if (isOpen[event.candidate]) {
+    // The mesh has begun with the first part as soon as it could.
+    const Mesh &mesh = meshes[event.subject];
+    double ended = *mesh.waitsSince + seconds[mesh.queue.front()];
+    giveUp(event.subject, std::max(event.time, ended));
+  }
+}
+
+/// Where nothing runs any more, the mesh that has waited longest does so no longer.
+bool Chooser::giveUpLongest() {
+  std::optional<unsigned> longest;
+  for (auto [number, mesh] : llvm::enumerate(meshes))
+    if (mesh.waitsSince &&
+        (!longest || *mesh.waitsSince < *meshes[*longest].waitsSince))
+      longest = number;
+  if (!longest)
+    return false;
+  unsigned head = meshes[*longest].queue.front();
+  giveUp(*longest, latest + seconds[head]);
+  return true;
+}
+
+OverlapChoice Chooser::choose() {
+  do {
+    while (!events.empty()) {
+      Event event = events.top();
+      events.pop();
+      ++numPopped;
+      latest = event.time;
+      handle(event);
+    }
+  } while (giveUpLongest());
+  return {std::move(isChosen), end};
+}
+
+OverlapChoice mpmd::chooseOverlaps(const BlockGraph &graph,
+                                   ArrayRef<std::vector<unsigned>> queues,
+                                   ArrayRef<double> seconds,
+                                   ArrayRef<OverlapCandidate> candidates,
+                                   ArrayRef<Patience> patience) {
+  return Chooser(graph, queues, seconds, candidates, patience).choose();
 }

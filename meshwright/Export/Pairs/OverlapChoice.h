@@ -19,6 +19,10 @@
 // runs, it has run in some order: pairs that wait for each other, or for themselves,
 // cannot come out of it.
 //
+// A mesh that waits costs nothing where none waits for the mesh, and one that does not may
+// cost others more than it gains. So a mesh may also wait as long as anything else runs, or
+// not at all; what is best, the end of the program says.
+//
 // Transfers take their time, and wait for each other: a mesh has one way out and one way
 // in, and the transfer that could start first has both first.
 //
@@ -43,12 +47,26 @@ struct OverlapCandidate {
   double hidden;  ///< What that is shorter than the sum.
 };
 
+/// How long a mesh waits for the second part of a pair.
+enum class Patience {
+  None,    ///< It pairs nothing.
+  Bounded, ///< As long as the pair saves.
+  Endless, ///< As long as anything else runs.
+};
+
+struct OverlapChoice {
+  std::vector<bool> isChosen; ///< Of each candidate: should be one fragment.
+  double end;                 ///< When the program has ended.
+};
+
 /// Says for each candidate whether it should be one fragment. `queues` are the positions
-/// of the fragments of each mesh, in order, `seconds` what each op takes.
-std::vector<bool> chooseOverlaps(const BlockGraph &graph,
-                                 ArrayRef<std::vector<unsigned>> queues,
-                                 ArrayRef<double> seconds,
-                                 ArrayRef<OverlapCandidate> candidates);
+/// of the fragments of each mesh, in order, `seconds` what each op takes, `patience`
+/// is that of each queue.
+OverlapChoice chooseOverlaps(const BlockGraph &graph,
+                             ArrayRef<std::vector<unsigned>> queues,
+                             ArrayRef<double> seconds,
+                             ArrayRef<OverlapCandidate> candidates,
+                             ArrayRef<Patience> patience);
 
 } // namespace mlir::mpmd
 

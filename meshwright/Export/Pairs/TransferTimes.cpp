@@ -39,3 +39,15 @@ FailureOr<double> TransferTimes::measure(TransferOp transfer) const {
       meshwright::countTransferBytes(bytes, source.count, target.count), device,
       route);
 }
+
+LogicalResult TransferTimes::measure(const BlockGraph &graph,
+                                     MutableArrayRef<double> seconds) const {
+  for (unsigned position = 0; position < graph.size(); ++position)
+    if (auto transfer = dyn_cast<TransferOp>(graph.getOp(position))) {
+      FailureOr<double> time = measure(transfer);
+      if (failed(time))
+        return failure();
+      seconds[position] = *time;
+    }
+  return success();
+}

@@ -7,6 +7,7 @@
 
 #include "meshwright/Cost/Collective.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Order/BlockGraph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -19,6 +20,9 @@ public:
   TransferTimes(func::FuncOp func, const meshwright::Device &device);
 
   FailureOr<double> measure(TransferOp transfer) const;
+  /// Of all transfers of a block, by position.
+  LogicalResult measure(const BlockGraph &graph,
+                        MutableArrayRef<double> seconds) const;
 
 private:
   const meshwright::Device &device;

@@ -30,7 +30,8 @@ bool ScheduleOption::splitsBackward() const {
            });
   return llvm::any_of(plan->meshes, [](const meshwright::ActionList &list) {
     return llvm::any_of(list, [](const meshwright::Action &action) {
-      return action.kind == meshwright::ActionKind::Weight;
+      // The late half can follow an overlapped pair.
+      return action.kind == meshwright::ActionKind::Weight || action.joinsNext;
     });
   });
 }

@@ -29,6 +29,11 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 }
 
 const Schedule meshwright::kCombined1F1B = {
-    "Combined1F1B", "COMBINED_1F1B",
+    "Combined1F1B",
+    "COMBINED_1F1B",
     "1F1B with each forward and backward in one overlapped step",
-    "Meshwright, after the combined 1F1B of Megatron-LM", makePlan};
+    "Meshwright, after the combined 1F1B of Megatron-LM",
+    makePlan,
+    /*getConstraints=*/nullptr,
+    /*findProblem=*/nullptr,
+    /*splitsBackward=*/true};

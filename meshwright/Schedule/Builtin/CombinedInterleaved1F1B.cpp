@@ -24,7 +24,7 @@ const Schedule meshwright::kCombinedInterleaved1F1B = {
     makePlan,
     /*getConstraints=*/nullptr,
     /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
+    /*splitsBackward=*/true,
     /*usualChunks=*/2,
     /*fewestChunks=*/2,
     /*mostChunks=*/kAnyChunks};

@@ -1,12 +1,15 @@
 """Forwards and backwards that a schedule overlaps are one program."""
 
 import collections
+import itertools
+import types
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh
+from meshwright.runtime.program.pair_options import pair_options
 from support.launching import launch, reports
 from support.paired_training import (
     DEVICES,
@@ -62,6 +65,36 @@ def test_pairs_go_with_other_options(options):
     lowered = lower("Combined1F1B", **options)
     assert find_pairs(lowered)
     assert_close(train(lowered, "Combined1F1B"), train_plainly(4, 1))
+
+
+def test_a_late_half_follows_its_pair():
+    """Other meshes get the results of a pair while the late half runs."""
+    options = {"shared": True, "mpmd_schedule_device": "h100"}
+    lowered = lower("Combined1F1B", **options)
+    calls = collections.defaultdict(list)
+    for item in lowered.partitioning_result.program["items"]:
+        if item["kind"] == "call":
+            calls[item["mesh"]].append(item)
+    assert any(
+        later["origins"] == pair["overlapped"][1]["origins"]
+        for queue in calls.values()
+        for pair, later in itertools.pairwise(queue)
+        if "overlapped" in pair
+    )
+    apart = lower("Combined1F1B", **options, mpmd_fuse_overlapped_pairs=False)
+    steps = [each.simulate("h100").makespan_s for each in (lowered, apart)]
+    assert steps[0] < steps[1]
+    assert_close(
+        train(lowered, "Combined1F1B", shared=True), train_plainly(4, 1, shared=True)
+    )
+
+
+@pytest.mark.parametrize("is_gpu", [True, False])
+def test_gpus_start_collectives_of_pairs_early(is_gpu):
+    mesh = types.SimpleNamespace(is_gpu=is_gpu)
+    name = "xla_gpu_enable_latency_hiding_scheduler"
+    assert pair_options(mesh, {}) == ({name: True} if is_gpu else {})
+    assert pair_options(mesh, {name: False}) == {name: False}
 
 
 def test_auto_pairs_where_time_and_memory_allow():

@@ -62,13 +62,22 @@ def test_other_spellings_are_unknown(name):
 
 
 @pytest.mark.parametrize("name", PIPELINE_SCHEDULE_NAMES)
-def test_schedules_that_draw_weight_gradients_apart_split(tools, name):
+def test_schedules_with_weight_gradients_or_pairs_split(tools, name):
     # Wrap-around is for as many microbatches as meshes.
     count = 4 if name.startswith("Parallel") else 8
     shape = "--meshes", 4, "--microbatches", count
     drawn = tools.check("meshwright", "schedule", name, *shape, "--csv")
     required = mw.get_pipeline_schedule(name).required_mpmd_options
-    assert ("mpmd_split_bwd_fragments" in required) == ("W" in drawn)
+    wanted = "W" in drawn or "OVERLAP" in drawn
+    assert ("mpmd_split_bwd_fragments" in required) == wanted
+
+
+def test_files_with_pairs_split(tools, tmp_path):
+    for name, splits in (("Combined1F1B", True), ("1F1B", False)):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(tools.check("meshwright", "schedule", name, "--csv"))
+        required = mw.get_pipeline_schedule(f"file:{path}").required_mpmd_options
+        assert ("mpmd_split_bwd_fragments" in required) == splits
 
 
 LOOP = {stage: NAMES[stage % 4] for stage in range(8)}

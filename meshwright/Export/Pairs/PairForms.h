@@ -1,0 +1,47 @@
+//===- PairForms.h - In which form pairs become fragments -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Neighbours wait for a pair until all of it has ended. Where the backward is in two
+// halves, the late one, which no neighbour waits for, can follow by itself:
+//
+//     whole  |FFFBBBWW|          early  |FFFBB|WW|
+//             sends: ^                 sends: ^
+//
+// The late half then hides nothing, and the pair sends while it runs. All pairs of a
+// program have the form by which the program ends first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MESHWRIGHT_EXPORT_PAIRS_PAIRFORMS_H
+#define MESHWRIGHT_EXPORT_PAIRS_PAIRFORMS_H
+
+#include "meshwright/Export/Pairs/MarkedPairs.h"
+#include "meshwright/Export/Pairs/OverlapChoice.h"
+#include <optional>
+
+namespace mlir::mpmd {
+
+/// A pair that can become one fragment, in at least one of two forms.
+struct PairForms {
+  MarkedPair pair;
+  std::optional<OverlapCandidate> whole;
+  std::optional<OverlapCandidate> early; ///< Without the late half.
+};
+
+/// What becomes one fragment.
+struct ChosenPairs {
+  std::vector<bool> isChosen;
+  /// Where that is the last of the members, whether the late half follows by itself.
+  std::vector<bool> isEarly;
+};
+
+/// Chooses the pairs, their form, and on which meshes they wait for their second part
+/// whatever that takes.
+ChosenPairs choosePairs(const BlockGraph &graph,
+                        ArrayRef<std::vector<unsigned>> queues,
+                        ArrayRef<double> seconds, ArrayRef<PairForms> pairs);
+
+} // namespace mlir::mpmd
+
+#endif
