@@ -297,8 +297,8 @@ lowered = mw.jit(step, config).lower({{"E": w, "t": 9 * [w], "L": w}}, xs, ys)
 Stages may hold nothing but a head, and two bars in a row leave one empty: it takes a
 place in the schedule, and no time, also under `auto` and in files. What goes through
 the model passes it by, straight to the next stage that holds something. In place of
-`--times`, `--layout` draws a schedule for stages of so many pieces; here nothing is in
-stage 5:
+`--times`, `--layout` draws a schedule for stages of this many pieces; here nothing is
+in stage 5:
 
 ```sh
 meshwright schedule Interleaved1F1B --meshes 4 --microbatches 4 \\
