@@ -293,8 +293,7 @@ bool TextSession::State::finish() {
     return false;
   FailureOr<PartitionResult> partitioned =
       partitioning->finish(std::move(*rules));
-  result.succeeded = succeeded(partitioned) &&
-                     succeeded(checkBeforeWriting(*module)) &&
+  result.succeeded = succeeded(partitioned) && succeeded(checkText(*module)) &&
                      succeeded(writeResult(*partitioned));
   partitioning.reset();
   module = {};

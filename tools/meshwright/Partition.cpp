@@ -220,7 +220,7 @@ static LogicalResult writeResult(ModuleOp module,
   }
   bool asBytecode = isBytecode(result.function);
   std::string name = asBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
-  if (failed(checkBeforeWriting(module)))
+  if (failed(checkText(module)))
     return failure();
   std::vector<FolderFile> files;
   files.push_back({name, [&](llvm::raw_ostream &os) {
