@@ -7,6 +7,7 @@
 #include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Text/ScheduleRanges.h"
 #include "meshwright/Text/Utf8.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
@@ -126,6 +127,44 @@ static void writeValue(OStream &json, const ExportedProgram &program,
     writeCount(json, "device_bytes", value.deviceBytes);
   });
 }
+
+namespace {
+/// The texts of values: most differ in nothing that is written.
+class ValueTexts {
+public:
+  ValueTexts(const ExportedProgram &program, unsigned indent)
+      : program(program), indent(indent) {}
+
+  StringRef get(const ExportedProgram::Value &value) {
+    std::string &text =
+        texts[{value.mesh, value.type, value.sharding, value.memoryKind}];
+    if (text.empty())
+      text = render(value);
+    return text;
+  }
+
+private:
+  /// As it is in a list of the outermost object, where its lines begin.
+  std::string render(const ExportedProgram::Value &value) const {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    size_t begin = 0, end = 0;
+    OStream json(os, indent);
+    json.object([&] {
+      json.attributeArray("values", [&] {
+        begin = text.size();
+        writeValue(json, program, value);
+        end = text.size();
+      });
+    });
+    return StringRef(text).slice(begin, end).ltrim().str();
+  }
+
+  const ExportedProgram &program;
+  unsigned indent;
+  DenseMap<std::tuple<unsigned, Type, Attribute, StringRef>, std::string> texts;
+};
+} // namespace
 
 static void writeBoundary(OStream &json,
                           const ExportedProgram::Boundary &boundary,
@@ -253,8 +292,9 @@ void meshwright::writeJson(const ExportedProgram &program,
         writeIds(json, key, items);
       });
     });
+    ValueTexts texts(program, indent);
     writeAll(json, "values", program.values,
-             [&](const auto &value) { writeValue(json, program, value); });
+             [&](const auto &value) { json.rawValue(texts.get(value)); });
     writeAll(json, "inputs", program.inputs, [&](const auto &input) {
       writeBoundary(json, input, /*isInput=*/true);
     });

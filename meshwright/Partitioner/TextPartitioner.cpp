@@ -140,7 +140,10 @@ static std::string printWithLocations(ModuleOp module) {
 static LogicalResult writeExport(const PartitionResult &partitioned,
                                  ModuleOp module, TextResult &result) {
   llvm::raw_string_ostream programStream(result.program);
+  // Millions of short pieces, which a stream of a string appends one by one.
+  programStream.SetBufferSize(1 << 16);
   writeJson(*partitioned.program, programStream);
+  programStream.flush();
   SymbolTable symbols(module);
   for (const ExportedProgram::Fragment &fragment :
        partitioned.program->fragments) {
