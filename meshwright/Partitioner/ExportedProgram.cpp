@@ -64,7 +64,9 @@ public:
   FailureOr<ExportedProgram> describe();
 
 private:
-  LogicalResult addValue(Value value, std::string memoryKind = "");
+  /// What is said of all values of a type; null, and an error, if it cannot be run.
+  const ExportedProgram::Value *describeType(Value value);
+  FailureOr<unsigned> addValue(Value value, StringRef memoryKind = "");
   LogicalResult addCall(FragmentCallOp call);
   LogicalResult addTransfer(TransferOp transfer);
   FailureOr<unsigned> getFragment(FragmentCallOp call, unsigned mesh);
@@ -79,33 +81,53 @@ private:
   std::optional<LastUses> lastUses;
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
+  DenseMap<Type, ExportedProgram::Value> types;
   DenseMap<Value, unsigned> valueIds;
   /// By function and mesh.
   DenseMap<std::pair<Operation *, unsigned>, unsigned> fragmentIds;
 };
 } // namespace
 
-LogicalResult Describer::addValue(Value value, std::string memoryKind) {
+const ExportedProgram::Value *Describer::describeType(Value value) {
+  auto [entry, isNew] = types.try_emplace(value.getType());
+  if (!isNew)
+    return &entry->second;
   auto type = dyn_cast<MeshTensorType>(value.getType());
-  if (!type)
-    return emitError(value.getLoc())
-           << "cannot be run: expected a tensor on a mesh, but got "
-           << value.getType();
+  if (!type) {
+    emitError(value.getLoc())
+        << "cannot be run: expected a tensor on a mesh, but got "
+        << value.getType();
+    return nullptr;
+  }
   auto found = meshIds.find(type.getMeshName());
-  if (found == meshIds.end())
-    return emitError(value.getLoc())
-           << "cannot be run: mesh \"" << type.getMeshName()
-           << "\" is not in the topology";
+  if (found == meshIds.end()) {
+    emitError(value.getLoc()) << "cannot be run: mesh \"" << type.getMeshName()
+                              << "\" is not in the topology";
+    return nullptr;
+  }
   unsigned mesh = found->second;
   RankedTensorType global = type.getRankedTensorType();
   RankedTensorType local = type.getLocalTensorType(program.meshes[mesh].shape);
-  if (StringAttr kind = type.getMemoryKind())
-    memoryKind = kind.str();
-  valueIds[value] = program.values.size();
-  program.values.push_back({mesh, global, type.getSharding(),
-                            std::move(memoryKind), countBytes(global),
-                            countBytes(local)});
-  return success();
+  StringAttr kind = type.getMemoryKind();
+  entry->second = {mesh,
+                   global,
+                   type.getSharding(),
+                   kind ? kind.str() : "",
+                   countBytes(global),
+                   countBytes(local)};
+  return &entry->second;
+}
+
+FailureOr<unsigned> Describer::addValue(Value value, StringRef memoryKind) {
+  const ExportedProgram::Value *described = describeType(value);
+  if (!described)
+    return failure();
+  unsigned id = program.values.size();
+  valueIds[value] = id;
+  ExportedProgram::Value &added = program.values.emplace_back(*described);
+  if (added.memoryKind.empty())
+    added.memoryKind = memoryKind.str();
+  return id;
 }
 
 /// What an argument becomes must be a result of its function.
@@ -176,13 +198,16 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
     added.numResults = part.numResults;
   }
   item.isRemat = call->hasAttr(kRematAttr);
+  item.operands.reserve(call.getTensors().size());
+  item.results.reserve(call->getNumResults());
   for (Value operand : call.getTensors())
     item.operands.push_back(valueIds.lookup(operand));
   for (OpResult result : call.getResults()) {
-    if (failed(addValue(result,
-                        fragment.results[result.getResultNumber()].memoryKind)))
+    FailureOr<unsigned> id =
+        addValue(result, fragment.results[result.getResultNumber()].memoryKind);
+    if (failed(id))
       return failure();
-    item.results.push_back(valueIds.lookup(result));
+    item.results.push_back(*id);
   }
   addLastUses(call, item);
   item.location = getSourceText(call.getLoc());
@@ -192,11 +217,12 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
 }
 
 LogicalResult Describer::addTransfer(TransferOp transfer) {
-  if (failed(addValue(transfer.getResult())))
+  FailureOr<unsigned> id = addValue(transfer.getResult());
+  if (failed(id))
     return failure();
   ExportedProgram::Item item;
   item.operands = {valueIds.lookup(transfer.getTensor())};
-  item.results = {valueIds.lookup(transfer.getResult())};
+  item.results = {*id};
   item.fromMesh = program.values[item.operands.front()].mesh;
   item.toMesh = program.values[item.results.front()].mesh;
   item.isDelayed = transfer->hasAttr(kDelayedAttr);
@@ -277,11 +303,21 @@ FailureOr<ExportedProgram> Describer::describe() {
         function.getArgAttrDict(argument.getArgNumber());
     Slot slot = readSlot(attributes);
     slot.name = findName(argument.getLoc());
-    if (failed(addValue(argument, slot.memoryKind)))
+    FailureOr<unsigned> id = addValue(argument, slot.memoryKind);
+    if (failed(id))
       return failure();
-    program.inputs.push_back({valueIds.lookup(argument), std::move(slot)});
+    program.inputs.push_back({*id, std::move(slot)});
   }
   lastUses.emplace(function.front());
+  // Growing by themselves they would be copied again and again.
+  size_t numItems = 0, numValues = program.values.size();
+  for (Operation &op : function.front()) {
+    ++numItems;
+    numValues += op.getNumResults();
+  }
+  program.items.reserve(numItems);
+  program.values.reserve(numValues);
+  valueIds.reserve(numValues);
   for (Operation &op : function.front()) {
     LogicalResult result = success();
     if (auto call = dyn_cast<FragmentCallOp>(op))
