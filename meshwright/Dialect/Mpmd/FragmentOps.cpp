@@ -30,17 +30,21 @@ struct Boundary {
       return emitError(op->getLoc())
              << "number of " << innerCount << " and " << outerCount
              << " must match: " << inner.size() << " vs " << outer.size();
+    if (inner.empty())
+      return success();
+    // Of all values at once: to find it in a topology takes its length.
+    FailureOr<sdy::MeshAttr> mesh = getMeshOrError(op, meshName); // (C2)
+    if (failed(mesh))
+      return failure();
     for (auto [index, innerType, outerType] : llvm::enumerate(inner, outer))
-      if (failed(verifyValue(index, innerType, outerType)))
+      if (failed(verifyValue(index, innerType, outerType, *mesh)))
         return failure();
     return success();
   }
 
 private:
-  LogicalResult verifyValue(size_t index, Type inner, Type outer) const {
-    FailureOr<sdy::MeshAttr> mesh = getMeshOrError(op, meshName); // (C2)
-    if (failed(mesh))
-      return failure();
+  LogicalResult verifyValue(size_t index, Type inner, Type outer,
+                            sdy::MeshAttr mesh) const {
     auto meshTensor = dyn_cast<MeshTensorType>(outer);
     if (!meshTensor) { // (C3)
       if (inner == outer)
@@ -54,7 +58,7 @@ private:
              << outerValue << " #" << index << " is on mesh \""
              << meshTensor.getMeshName()
              << "\", but the fragment's mesh name is \"" << meshName << "\"";
-    if (failed(meshTensor.verifyForMesh(op, *mesh))) // (C5)
+    if (failed(meshTensor.verifyForMesh(op, mesh))) // (C5)
       return failure();
     if (inner != meshTensor.getGlobalTensorType()) // (C6)
       return emitError(op->getLoc())
