@@ -107,6 +107,13 @@ public:
 private:
   bool isDonated(BlockArgument arg);
   bool isDeadAfter(Value value, Operation *op);
+  /// What values of one type take.
+  struct Share {
+    int64_t bits = 0;
+    /// What is alive on their mesh; null for values that are no mesh tensors.
+    int64_t *alive = nullptr;
+  };
+  FailureOr<Share> find(Value value);
   /// Adds the value, or takes it away if `sign` is negative, to what is alive
   /// on its mesh.
   LogicalResult add(Value value, int64_t sign);
@@ -118,7 +125,8 @@ private:
   /// Takes away what has left for the host when a fragment has run.
   LogicalResult release(FragmentOp fragment);
 
-  llvm::StringMap<int64_t> bitsOnMesh;
+  llvm::StringMap<int64_t> bitsOnMesh; ///< Its entries stay where they are.
+  DenseMap<Type, Share> shares;
   /// What leaves for a host, and how many fragments of its mesh run meanwhile.
   SmallVector<std::pair<int64_t, Value>> departing;
 };
@@ -138,12 +146,24 @@ bool LiveMemory::isDeadAfter(Value value, Operation *op) {
   return (!arg || isDonated(arg)) && lastUses.get(value)->getOwner() == op;
 }
 
-LogicalResult LiveMemory::add(Value value, int64_t sign) {
+FailureOr<LiveMemory::Share> LiveMemory::find(Value value) {
+  auto [entry, isNew] = shares.try_emplace(value.getType());
+  if (!isNew)
+    return entry->second;
   FailureOr<int64_t> bits = sizes.getBits(value);
   if (failed(bits))
     return failure();
-  if (auto type = dyn_cast<MeshTensorType>(value.getType()))
-    meshwright::addCount(bitsOnMesh[type.getMeshName()], sign * *bits);
+  auto type = dyn_cast<MeshTensorType>(value.getType());
+  return entry->second = {*bits,
+                          type ? &bitsOnMesh[type.getMeshName()] : nullptr};
+}
+
+LogicalResult LiveMemory::add(Value value, int64_t sign) {
+  FailureOr<Share> share = find(value);
+  if (failed(share))
+    return failure();
+  if (share->alive)
+    meshwright::addCount(*share->alive, sign * share->bits);
   return success();
 }
 
@@ -160,10 +180,10 @@ LogicalResult LiveMemory::addArguments() {
 LogicalResult LiveMemory::mark(FragmentOp fragment, ArrayRef<Value> operands) {
   int64_t waiting = bitsOnMesh.lookup(fragment.getMeshName());
   for (Value operand : operands) {
-    FailureOr<int64_t> bits = sizes.getBits(operand);
-    if (failed(bits))
+    FailureOr<Share> share = find(operand);
+    if (failed(share))
       return failure();
-    meshwright::addCount(waiting, -*bits);
+    meshwright::addCount(waiting, -share->bits);
   }
   fragment->setAttr(
       kReservedHbmBytesAttr,
@@ -192,7 +212,7 @@ LogicalResult LiveMemory::visit(Operation &op) {
               "consist of mpmd.fragment, mpmd.transfer and func.return";
   // A value on the host is none of the device's, unless it is passed as a
   // device value, too.
-  llvm::SmallSetVector<Value, 8> operands;
+  llvm::SmallSetVector<Value, 32> operands;
   for (OpOperand &operand : op.getOpOperands())
     if (!isOnHost(getArgAttrs(&op, operand.getOperandNumber())))
       operands.insert(operand.get());

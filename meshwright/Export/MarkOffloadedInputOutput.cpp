@@ -70,10 +70,13 @@ public:
   FailureOr<bool> isOnHost(Value value);
 
 private:
+  FailureOr<bool> trace(Value value);
   /// The value that is where a result is; null if there is none.
   Value getSource(OpResult result);
 
   SymbolTableCollection &symbols;
+  /// By a shared body and the number of its result.
+  DenseMap<std::pair<Attribute, unsigned>, bool> known;
 };
 } // namespace
 
@@ -116,6 +119,21 @@ static FailureOr<bool> placesOnHost(Operation *call) {
 }
 
 FailureOr<bool> Placement::isOnHost(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !sdy::isSharedBodyCall(op) || op->hasAttr(kFrontendAttrs))
+    return trace(value);
+  Attribute body = sdy::getSharedBodyName(cast<stablehlo::CustomCallOp>(op));
+  std::pair<Attribute, unsigned> key = {
+      body, cast<OpResult>(value).getResultNumber()};
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
+  FailureOr<bool> traced = trace(value);
+  if (succeeded(traced))
+    known[key] = *traced;
+  return traced;
+}
+
+FailureOr<bool> Placement::trace(Value value) {
   llvm::SmallDenseSet<Value, 8> visited; // Functions may call themselves.
   while (visited.insert(value).second) {
     Operation *op = value.getDefiningOp();

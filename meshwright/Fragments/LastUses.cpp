@@ -7,15 +7,18 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-LastUses::LastUses(Block &block) {
-  // Growing by itself it would be copied again and again.
-  size_t numValues = block.getNumArguments();
-  for (Operation &op : block)
-    numValues += op.getNumResults();
-  lastUses.reserve(numValues);
+LastUses::LastUses(Block &block) : block(&block) {
   for (Operation &op : block)
     for (OpOperand &operand : op.getOpOperands())
-      lastUses[operand.get()] = &operand;
+      if (!operand.get().hasOneUse())
+        lastUses[operand.get()] = &operand;
+}
+
+OpOperand *LastUses::get(Value value) const {
+  if (!value.hasOneUse())
+    return lastUses.lookup(value);
+  OpOperand &use = *value.use_begin();
+  return use.getOwner()->getBlock() == block ? &use : nullptr;
 }
 
 SmallVector<Value> LastUses::getEnding(Operation *op) const {

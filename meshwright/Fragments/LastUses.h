@@ -23,13 +23,15 @@ public:
   explicit LastUses(func::FuncOp func) : LastUses(func.front()) {}
 
   /// Null if no op of the block reads the value.
-  OpOperand *get(Value value) const { return lastUses.lookup(value); }
+  OpOperand *get(Value value) const;
 
   /// The values that end with an op: what it reads last, then those of its
   /// results that nothing reads. Each is there once.
   SmallVector<Value> getEnding(Operation *op) const;
 
 private:
+  Block *block;
+  /// Of values with several uses: most have one.
   llvm::DenseMap<Value, OpOperand *> lastUses;
 };
 
