@@ -73,6 +73,12 @@ BENCHES = (
         "lower",
         "partitioning pairs, by none and by a quarter of the microbatches",
     ),
+    Bench(
+        "lower_growth",
+        "growth/lower.py",
+        "lower",
+        "lowering 512 microbatches, by 128",
+    ),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"
