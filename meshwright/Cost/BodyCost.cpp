@@ -10,10 +10,10 @@
 #include "meshwright/Cost/BodyCost.h"
 #include "meshwright/Cost/Kernels.h"
 #include "meshwright/Cost/ShardedOp.h"
-#include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Cost/Temporaries/BlockValues.h"
+#include "meshwright/Cost/Temporaries/SplitProducts.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Fragments/LastUses.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/MapVector.h"
@@ -58,108 +58,12 @@ static void addScaled(FragmentCost &sum, const FragmentCost &cost,
   }
 }
 
-/// Ops that represent no work of a device: their results are other names of
-/// what they read, or are computed beforehand.
-static bool isFree(Operation *op) {
-  return isa<stablehlo::ReshapeOp, stablehlo::ConstantOp,
-             stablehlo::BitcastConvertOp, stablehlo::OptimizationBarrierOp,
-             stablehlo::TupleOp, stablehlo::GetTupleElementOp,
-             stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op) ||
-         isa_and_nonnull<sdy::SdyDialect>(op->getDialect());
-}
-
-namespace {
-/// Values between kernels. Those that the chip itself has room for take none of the
-/// device's memory.
-class StoredValues {
-public:
-  explicit StoredValues(double onChip) : freeOnChip(onChip) {}
-
-  bool contains(Value value) const { return places.contains(value); }
-  void add(Value value, double bytes) {
-    bool isOnChip = bytes <= freeOnChip;
-    (isOnChip ? freeOnChip : held) += isOnChip ? -bytes : bytes;
-    places[value] = slots.size();
-    slots.push_back({bytes, isOnChip, 1});
-  }
-  /// Another name of what is stored already.
-  void addName(Value name, Value of) {
-    unsigned place = places.lookup(of);
-    places[name] = place;
-    ++slots[place].names;
-  }
-  /// With its last name a value goes.
-  void remove(Value name) {
-    auto found = places.find(name);
-    if (found == places.end())
-      return;
-    Slot &slot = slots[found->second];
-    if (--slot.names == 0)
-      (slot.isOnChip ? freeOnChip : held) +=
-          slot.isOnChip ? slot.bytes : -slot.bytes;
-    places.erase(found);
-  }
-  /// Bytes of the device's memory.
-  double getHeld() const { return held; }
-
-private:
-  struct Slot {
-    double bytes;
-    bool isOnChip;
-    unsigned names;
-  };
-  DenseMap<Value, unsigned> places;
-  std::vector<Slot> slots;
-  double freeOnChip, held = 0;
-};
-} // namespace
-
 /// What each device has of an operand that was brought into another sharding.
 static double countReceivedBytes(const Collective &collective) {
   return collective.kind == CollectiveKind::AllGather
              ? collective.bytes
              : collective.bytes /
                    std::max(1.0, double(collective.participants));
-}
-
-/// What a value is another name of: what an op reads that only renames it.
-static Value getRenamed(OpResult result) {
-  Operation *op = result.getOwner();
-  unsigned number = result.getResultNumber();
-  return isFree(op) && number < op->getNumOperands() ? op->getOperand(number)
-                                                     : Value();
-}
-
-/// Whether a body returns a value, by this name or another one.
-static bool isReturned(Value value) {
-  SmallVector<Value> names = {value};
-  while (!names.empty())
-    for (Operation *user : names.pop_back_val().getUsers()) {
-      if (user->hasTrait<OpTrait::IsTerminator>())
-        return true;
-      if (isFree(user))
-        llvm::append_range(names, user->getResults());
-    }
-  return false;
-}
-
-/// What a device keeps of the result of an op until others read it; what the body
-/// returns is no temporary.
-static void store(OpResult result, const Kernels &kernels, sdy::MeshAttr mesh,
-                  const Device &device, StoredValues &stored) {
-  Value of = getRenamed(result), root = of;
-  while (auto name = dyn_cast_if_present<OpResult>(root))
-    if (Value next = getRenamed(name))
-      root = next;
-    else
-      break;
-  if (of && stored.contains(of))
-    stored.addName(result, of);
-  // Other names of arguments and constants take no place.
-  else if (of ? isa<OpResult>(root) && !matchPattern(root, m_Constant())
-              : !isFree(result.getOwner()))
-    if (kernels.isStored(result) && !isReturned(result))
-      stored.add(result, countHeldBytes(result, mesh, device));
 }
 
 static MatrixPrecision getPrecision(Operation *op) {
@@ -265,7 +169,7 @@ FragmentCost BodyEstimator::estimateCallee(SymbolRefAttr callee) {
   auto [known, isNew] = callees.try_emplace(function);
   if (!isNew)
     return known->second;
-  FragmentCost cost = estimate(function);
+  FragmentCost cost = estimateFunction(function, false);
   return callees[function] = cost;
 }
 
@@ -303,25 +207,23 @@ std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
   return std::nullopt;
 }
 
-FragmentCost BodyEstimator::estimate(Block &block) {
+FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
   FragmentCost cost;
   Kernels kernels(block);
   std::vector<Kernel> sums(kernels.getCount());
   StepOrder order(kernels.getCount());
-  mpmd::LastUses lastUses(block);
-  StoredValues stored(device.onChip.value_or(0));
+  BlockValues kept(block, kernels, mesh, device);
   // What was brought into another sharding for one reader is there for others.
   std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
                       double>>
       exchanged;
   for (Operation &op : block.without_terminator()) {
-    double within = 0;
     ShardedOp shared;
     if (std::optional<FragmentCost> nested = estimateNested(&op)) {
       addScaled(cost, *nested, 1);
       for (ChainStep step : nested->steps)
         order.add(step);
-      within = nested->temporaryBytes;
+      kept.addNested(&op, nested->temporaryBytes);
       if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
         for (auto [operand, to] :
              llvm::zip(manual.getTensors(), manual.getInShardings()))
@@ -332,6 +234,7 @@ FragmentCost BodyEstimator::estimate(Block &block) {
       Kernel &kernel = sums[kernels.get(&op)];
       shared = shareOp(&op, mesh);
       Work work = works.estimate(&op) * (1 / shared.parts);
+      kept.addWithin(&op, countSplitSums(&op, shared.parts, mesh, device));
       double vector = work.flops - work.matrixFlops;
       cost.matrixFlops += work.matrixFlops;
       cost.vectorFlops += vector;
@@ -375,19 +278,17 @@ FragmentCost BodyEstimator::estimate(Block &block) {
                .second)
         continue;
       if (index < shared.operands.size())
-        within += countReceivedBytes(collective);
+        kept.addWithin(&op, countReceivedBytes(collective));
       double seconds = estimateSeconds(collective, device);
       cost.collectiveSeconds += seconds;
       order.add({seconds, true});
       cost.collectives.push_back(std::move(collective));
     }
     for (OpResult result : op.getResults())
-      store(result, kernels, mesh, device, stored);
-    cost.temporaryBytes =
-        std::max(cost.temporaryBytes, stored.getHeld() + within);
-    for (Value value : lastUses.getEnding(&op))
-      stored.remove(value);
+      kept.add(result);
   }
+  cost.temporaryBytes =
+      fragment ? kept.countTemporaries(fragment) : kept.count();
   std::vector<double> seconds;
   for (const Kernel &kernel : sums)
     seconds.push_back(addKernel(cost, kernel, device));
@@ -395,8 +296,10 @@ FragmentCost BodyEstimator::estimate(Block &block) {
   return cost;
 }
 
-FragmentCost BodyEstimator::estimate(func::FuncOp function) {
-  FragmentCost cost = estimate(function.front());
+FragmentCost BodyEstimator::estimateFunction(func::FuncOp function,
+                                             bool isFragment) {
+  FragmentCost cost =
+      estimate(function.front(), isFragment ? function : func::FuncOp());
   // Results may be wanted in another sharding than they are computed in.
   if (mesh && mesh.getTotalSize() > 1) {
     std::vector<Collective> reshards;

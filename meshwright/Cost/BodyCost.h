@@ -26,10 +26,14 @@ public:
                 const Device &device, WorkEstimator &works)
       : symbols(module), mesh(mesh), device(device), works(works) {}
 
-  FragmentCost estimate(mlir::func::FuncOp function);
+  FragmentCost estimate(mlir::func::FuncOp fragment) {
+    return estimateFunction(fragment, true);
+  }
 
 private:
-  FragmentCost estimate(mlir::Block &block);
+  FragmentCost estimateFunction(mlir::func::FuncOp function, bool isFragment);
+  /// `fragment` is the one of which it is the body, if it is.
+  FragmentCost estimate(mlir::Block &block, mlir::func::FuncOp fragment = {});
   /// Ops with bodies that run as programs do: loops, branches, calls.
   std::optional<FragmentCost> estimateNested(mlir::Operation *op);
   FragmentCost estimateCallee(mlir::SymbolRefAttr callee);

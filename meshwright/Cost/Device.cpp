@@ -143,7 +143,7 @@ public:
   }
 
   bool finish() {
-    // What XLA's compiler asks of a GPU is for Python (aot/gpus.py).
+    // What XLA's compiler asks of a GPU is for Python (aot/gpus.py), but the cores.
     known.append({"source", "xla"});
     for (const auto &[key, value] : object)
       if (!llvm::is_contained(known, llvm::StringRef(key)))
@@ -189,10 +189,17 @@ static bool readDevice(const json::Value &value, Device &device,
             reader.readPart("eff_flops", device.flopsEfficiency) &&
             reader.readPart("eff_bw", device.bandwidthEfficiency) &&
             reader.readTiling("tiles", device.tiling) &&
-            reader.readOptional("on_chip", device.onChip) && reader.finish();
+            reader.readOptional("on_chip", device.onChip) &&
+            reader.readOptional("alignment", device.alignment) &&
+            reader.readOptional("tables", device.tables) &&
+            reader.readOptional("splits", device.splits) && reader.finish();
   if (ok && !device.bf16 && !device.f32)
     return reader.fail("f32", "expected a number here or for \"bf16\"");
   device.source = object->getString("source").value_or("").str();
+  if (const json::Object *xla = object->getObject("xla"))
+    if (std::optional<double> cores = xla->getNumber("core_count");
+        cores && *cores >= 1)
+      device.cores = cores;
   return ok;
 }
 

@@ -56,6 +56,16 @@ struct Device {
   std::optional<Tiling> tiling; ///< None keeps arrays dense.
   /// Memory of the chip that its compiler keeps values in, in bytes.
   std::optional<double> onChip;
+  /// Bytes at multiples of which temporaries begin; none counts them one by one.
+  std::optional<double> alignment;
+  /// Places of temporaries for each argument and result, for the tables of what is
+  /// copied to the chip and back.
+  std::optional<double> tables;
+  /// Of a GPU, among which its compiler divides a product.
+  std::optional<double> cores;
+  /// How many parts of a sum that compiler likes (SplitProducts.cpp); none splits no
+  /// product.
+  std::optional<double> splits;
   std::string source;
 
   /// Operations per second that a matrix product of such elements reaches.

@@ -26,9 +26,13 @@ enum class Fusion {
 };
 } // namespace
 
+bool meshwright::isProduct(Operation *op) {
+  return isa<stablehlo::DotGeneralOp, stablehlo::DotOp,
+             stablehlo::ConvolutionOp>(op);
+}
+
 static Fusion classify(Operation *op) {
-  if (isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(
-          op))
+  if (isProduct(op))
     return Fusion::Heads;
   if (isa<stablehlo::ReduceOp>(op))
     return Fusion::Ends;

@@ -11,6 +11,9 @@
 
 namespace meshwright {
 
+/// Whether an op is a matrix product or a convolution.
+bool isProduct(mlir::Operation *op);
+
 /// The kernels of a block, by number. Ops that are none, such as constants that
 /// are read in a kernel, belong to that of their reader.
 class Kernels {

@@ -37,9 +37,8 @@ static double countDevices(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   return devices;
 }
 
-static RankedTensorType getLocalType(RankedTensorType type,
-                                     TensorShardingAttr sharding,
-                                     MeshAttr mesh) {
+static RankedTensorType splitBy(RankedTensorType type,
+                                TensorShardingAttr sharding, MeshAttr mesh) {
   return sharding && mesh ? sharding.getLocalTensorType(type, mesh) : type;
 }
 
@@ -69,10 +68,9 @@ static TensorShardingAttr getShardingOn(Value value, MeshAttr mesh) {
   return keepIfOn(sdy::getSharding(value), mesh);
 }
 
-/// Null of what is no tensor.
-static RankedTensorType getLocalType(Value value, MeshAttr mesh) {
+RankedTensorType meshwright::getLocalType(Value value, MeshAttr mesh) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? getLocalType(type, getShardingOn(value, mesh), mesh) : type;
+  return type ? splitBy(type, getShardingOn(value, mesh), mesh) : type;
 }
 
 double meshwright::countLocalBytes(Value value, MeshAttr mesh) {
@@ -149,7 +147,7 @@ void meshwright::addReshard(RankedTensorType type, TensorShardingAttr from,
     return;
   from = keepIfOn(from, mesh);
   to = keepIfOn(to, mesh);
-  double bytes = countBytes(getLocalType(type, from, mesh));
+  double bytes = countBytes(splitBy(type, from, mesh));
   ArrayRef<AxisRefAttr> partial =
       from ? from.getUnreducedAxes() : ArrayRef<AxisRefAttr>();
   SmallVector<AxisRefAttr> summed(partial);

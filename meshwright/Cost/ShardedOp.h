@@ -36,6 +36,10 @@ void addReshard(mlir::RankedTensorType type, mlir::sdy::TensorShardingAttr from,
                 mlir::sdy::TensorShardingAttr to, mlir::sdy::MeshAttr mesh,
                 std::vector<Collective> &collectives);
 
+/// What one device has of a value; null of what is no tensor.
+mlir::RankedTensorType getLocalType(mlir::Value value,
+                                    mlir::sdy::MeshAttr mesh);
+
 /// Bytes of what one device has of a value.
 double countLocalBytes(mlir::Value value, mlir::sdy::MeshAttr mesh);
 

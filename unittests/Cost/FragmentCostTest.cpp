@@ -60,7 +60,8 @@ TEST_F(FragmentCostTest, FusesAnEpilogueIntoItsProduct) {
   EXPECT_EQ(cost.kernels, 1);
   EXPECT_EQ(cost.bytes, 2. * (64 * 128 + 128 * 256 + 64 * 256));
   EXPECT_DOUBLE_EQ(cost.computeSeconds, cost.bytes / (3.35e12 * 0.85) + 4e-6);
-  EXPECT_EQ(cost.temporaryBytes, 0);
+  // The sums in float32 of four parts of the product.
+  EXPECT_EQ(cost.temporaryBytes, 4. * 4 * 64 * 256);
 }
 
 // What two products read by another shape is there between them once.
@@ -82,10 +83,120 @@ TEST_F(FragmentCostTest, StoresWhatIsReadByAnotherShape) {
          : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
       return %7 : tensor<64x64xf32>
     })";
-  EXPECT_EQ(estimate(text).temporaryBytes, 3. * 4 * 64 * 64);
-  // These have room for it beside their memory, or pad it.
+  // The first product is where the result will be.
+  EXPECT_EQ(estimate(text).temporaryBytes, 2. * 4 * 64 * 64);
+  // This one has room for it beside its memory.
   EXPECT_EQ(estimate(text, {}, "tpu-v5e").temporaryBytes, 0);
-  EXPECT_EQ(estimate(text, {}, "tpu-v5p").temporaryBytes, 3. * 4 * 64 * 128);
+}
+
+// One value is left for another product, with places of 16 KiB for it and for the
+// tables of two arguments and a result; what is lost in places counts twice.
+TEST_F(FragmentCostTest, CountsPlacesOfTpusAsTheirCompilerDoes) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64x128xf32>, %w: tensor<128x128xf32>) -> tensor<64xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<64x128xf32>
+      %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+         : (tensor<64x128xf32>, tensor<128x128xf32>) -> tensor<64x128xf32>
+      %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+      return %2 : tensor<64xf32>
+    })",
+                               {}, "tpu-v5p");
+  double value = 4. * 64 * 128, places = value + 3 * 16384;
+  EXPECT_EQ(cost.temporaryBytes, 2 * places - value);
+}
+
+/// A product of f32 with so many elements that are summed.
+static std::string makeProduct(int64_t rows, int64_t summed, int64_t columns,
+                               bool isTransposed = false) {
+  auto type = [](int64_t first, int64_t second) {
+    return "tensor<" + std::to_string(first) + "x" + std::to_string(second) +
+           "xf32>";
+  };
+  std::string x = type(rows, summed), w = type(summed, columns),
+              y = type(rows, columns), z = type(columns, rows);
+  std::string result = isTransposed ? z : y;
+  return "func.func @f(%x: " + x + ", %w: " + w + ") -> " + result +
+         " attributes {mesh_shape = #sdy.mesh<[\"x\"=1]>} {\n"
+         "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (" +
+         x + ", " + w + ") -> " + y + "\n" +
+         (isTransposed ? "%1 = stablehlo.transpose %0, dims = [1, 0] : (" + y +
+                             ") -> " + z + "\nreturn %1 : "
+                       : "%1 = stablehlo.tanh %0 : " + y + "\nreturn %1 : ") +
+         result + "\n}";
+}
+
+// Sums of parts are in a place of their own, and then the product in that of the
+// result, which `tanh` writes where it reads.
+TEST_F(FragmentCostTest, SplitsProductsOfGpusThatAreSmall) {
+  struct {
+    int64_t rows, summed, columns;
+    double parts;
+  } products[] = {
+      {128, 256, 128, 8},   {128, 1024, 128, 16},  {256, 256, 256, 4},
+      {256, 1024, 256, 8},  {512, 512, 512, 4},    {512, 2048, 512, 8},
+      {1024, 2048, 256, 8}, {1024, 2048, 1024, 2}, {32, 256, 64, 8},
+  };
+  for (auto [rows, summed, columns, parts] : products) {
+    SCOPED_TRACE(summed);
+    std::string text = makeProduct(rows, summed, columns);
+    EXPECT_EQ(estimate(text).temporaryBytes, parts * 4 * rows * columns);
+    EXPECT_EQ(estimate(text, {}, "cpu").temporaryBytes, 0);
+  }
+  int64_t whole[][3] = {
+      {2048, 2048, 2048}, {32, 128, 64}, {64, 256, 8192}, {1024, 1024, 1024}};
+  for (auto [rows, summed, columns] : whole)
+    EXPECT_EQ(estimate(makeProduct(rows, summed, columns)).temporaryBytes, 0);
+}
+
+// A part of 98 elements is no multiple of 16 bytes.
+TEST_F(FragmentCostTest, PadsOperandsOfUnevenParts) {
+  EXPECT_EQ(estimate(makeProduct(64, 784, 256)).temporaryBytes,
+            4. * (8 * 64 * 256 + (64 + 256) * 800));
+}
+
+TEST_F(FragmentCostTest, ComputesTransposedProductsInTheirOrder) {
+  EXPECT_EQ(estimate(makeProduct(64, 64, 64, true)).temporaryBytes, 0);
+}
+
+// Of a GPU a product is one kernel, and what is added to it another.
+TEST_F(FragmentCostTest, KeepsProductsOfGpusForOthers) {
+  std::string text = R"(
+    func.func @f(%x: tensor<64x64xf32>) -> tensor<64xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+      return %1 : tensor<64xf32>
+    })";
+  EXPECT_EQ(estimate(text).temporaryBytes, 4. * 64 * 64);
+  EXPECT_EQ(estimate(text, {}, "cpu").temporaryBytes, 0);
+}
+
+// Both sums read the product as it is.
+TEST_F(FragmentCostTest, ConvertsProductsOfGpusWhereTheyAreRead) {
+  std::string text = R"(
+    func.func @f(%x: tensor<64x64xbf16>) -> (tensor<64xf32>, tensor<64xf32>)
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+         : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+      %1 = stablehlo.convert %0 : (tensor<64x64xbf16>) -> tensor<64x64xf32>
+      %2 = stablehlo.reduce(%1 init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+      %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+      %4 = stablehlo.subtract %1, %3 : tensor<64x64xf32>
+      %5 = stablehlo.reduce(%4 init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+      return %2, %5 : tensor<64xf32>, tensor<64xf32>
+    })";
+  EXPECT_EQ(estimate(text).temporaryBytes, 2. * 64 * 64);
+  EXPECT_EQ(estimate(text, {}, "cpu").temporaryBytes, 4. * 64 * 64);
 }
 
 TEST_F(FragmentCostTest, CountsWhatIsGatheredAsTemporary) {
