@@ -30,7 +30,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
 
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
@@ -42,6 +41,7 @@ from ..tracing.program import backward_order, count_microbatches
 from ..tracing.scopes import layers_of_stages
 from .cuts import cut, find_cuts
 from .loop import call_in_loop, can_loop
+from .mean import mean
 from .microbatches import positions, shapes_of, split
 from .results import guarded
 from .sequence import Chunked
@@ -615,14 +615,4 @@ def _takes_one(function: Callable[..., Any]) -> bool:
 
 
 def _mean(kind: Any, total: Any, count: int) -> Any:
-    if kind != _MEAN:
-        return total
-    sharding = getattr(jax.typeof(total), "sharding", None)
-    partial = getattr(getattr(sharding, "spec", None), "unreduced", None)
-    if not partial:
-        return total / count
-    # JAX takes a factor of the partial sums whose type says that it is the same on
-    # every device; JAX 0.10 has no rule for a divisor.
-    share = jnp.full((), 1 / count, jnp.result_type(total))
-    same = NamedSharding(sharding.mesh, PartitionSpec(reduced=partial))
-    return total * jax.reshard(share, same)
+    return mean(total, count) if kind == _MEAN else total

@@ -44,6 +44,7 @@ from ..tracing.program import (
 )
 from ..tracing.scopes import layers_of_stages
 from .cuts import Cuts
+from .mean import mean
 from .sums import with_sums
 
 # Arguments of one chunk, by position.
@@ -118,7 +119,7 @@ class Chunked:
         return [length / sum(cuts.lengths) for length in cuts.lengths]
 
     def _mean(self, total: Any, count: int) -> Any:
-        return total / count if self._is_mean else total
+        return mean(total, count) if self._is_mean else total
 
     def _differentiable(self, params: Any) -> list[Any]:
         """The arrays that are differentiated.

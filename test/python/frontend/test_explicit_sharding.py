@@ -153,6 +153,21 @@ def test_parts_of_marked_stages_are_summed_once(way, schedule):
     assert sums_over_devices(program) <= len(WEIGHTS)
 
 
+def test_parts_of_chunks_of_sequences_are_summed_once():
+    def loss(weights, x, _):
+        h = jnp.tanh(jax.reshard(x, P("x")) @ weights[0])
+        return (jnp.tanh(mw.stage_boundary(h) @ weights[1]) ** 2).mean()
+
+    def step(weights, batches):
+        whole = jax.reshard(weights, P(reduced={"x"}))
+        step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2, sequence_chunks=2)
+        return replicated(step(whole, batches[:2].reshape(4, 4, 4))[1])
+
+    program = check(step, config_of(marked, schedule="Seq1F1B"))
+    # Two of weights, and one of the loss of each chunk.
+    assert sums_over_devices(program) <= len(WEIGHTS) + 4
+
+
 def test_without_such_types_each_microbatch_sums_its_gradients():
     def step(weights, batches):
         return by_accumulate(marked, weights, batches)
