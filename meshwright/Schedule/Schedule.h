@@ -95,7 +95,7 @@ struct Schedule {
   ConstraintsMaker getConstraints =
       nullptr; ///< Null: the plan is the constraint.
   Problem findProblem = nullptr;
-  /// Fills bubbles with weight gradients that are apart from backward work.
+  /// Gradients of weights are apart: they fill bubbles, or follow pairs.
   bool splitsBackward = false;
   /// The number of stages on each mesh that it is usually drawn with.
   int64_t usualChunks = 1;
