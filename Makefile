@@ -15,7 +15,7 @@ WERROR ?= OFF
 DEMO_TARGETS := meshwright _meshwright
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-hardware deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
+.PHONY: demo test test-hardware test-tpu deps lock configure build lit unit py format style lint docs cpp-docs page page-check \
         bench difftest difftest-newest findings test-iree wheel wheel-test test-jax release test-asan test-tsan fuzz nightly clean help
 
 demo: configure  ## install, build, partition a GPT step, train another on CPU devices
@@ -29,7 +29,7 @@ deps:  ## Debian packages from packages.txt, Python environment .venv
 	@scripts/deps.sh
 
 lock:  ## update requirements/*.txt from pyproject.toml (needs uv)
-	@for group in bench hardware iree test wheel; do uv pip compile -q --upgrade --universal \
+	@for group in bench hardware iree test tpu wheel; do uv pip compile -q --upgrade --universal \
 	  --python-version 3.11 --group $$group --generate-hashes --no-header \
 	  -o requirements/$$group.txt || exit; done
 
@@ -71,6 +71,9 @@ fuzz:  ## mutated programs and files for SECONDS a target (TARGETS="passes parti
 
 test-hardware: build  ## programs through the compilers of TPUs and GPUs (2 GB; TARGETS="v5e:2x4")
 	@scripts/test_hardware.sh $(BUILD) $(TARGETS)
+
+test-tpu: build  ## one small program through the compiler of TPUs (0.7 GB)
+	@scripts/test_tpu.sh $(BUILD)
 
 trainers: build  ## MaxText, Tunix and Keras as pipelines (needs Python 3.12, 2 GB)
 	@MESHWRIGHT_EXTENSION=$(BUILD)/python scripts/trainers.sh $(BUILD)/trainers
