@@ -23,6 +23,17 @@ def pinned(group: str) -> list[tuple[Requirement, int]]:
     return found
 
 
+def asked_for(group: str) -> list[Requirement]:
+    """What a group lists, and what the groups list that it includes."""
+    found = []
+    for entry in GROUPS[group]:
+        if isinstance(entry, dict):
+            found += asked_for(entry["include-group"])
+        else:
+            found.append(Requirement(entry))
+    return found
+
+
 def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -55,6 +66,6 @@ def test_pins_are_what_is_asked_for(group, python):
             assert normal(requirement.name) not in known, requirement
             version = next(iter(requirement.specifier)).version
             known[normal(requirement.name)] = version
-    for asked in map(Requirement, GROUPS[group]):
+    for asked in asked_for(group):
         if applies(asked):
             assert asked.specifier.contains(known[normal(asked.name)]), asked
