@@ -69,7 +69,7 @@ BENCHES = (
     ),
     Bench(
         "pair_growth",
-        "pair_growth.py --microbatches 8 --layers 1 --repeat 2",
+        "growth/pairs.py --microbatches 8 --layers 1 --repeat 2",
         "lower",
         "partitioning pairs, by none and by a quarter of the microbatches",
     ),
@@ -119,7 +119,7 @@ BENCHES = (
         "inference", "infer_mesh.py --bin {bin}", "lower", "four times the operations"
     ),
     Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
-    Bench("load", "plan_growth.py", "lower", "loading a share of a large program"),
+    Bench("load", "growth/plans.py", "lower", "loading a share of a large program"),
     Bench(
         "simulated", "simulated_step.py --repeat 3", "one", "simulated by measured step"
     ),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What loading a program costs one process of many, by the size of the whole.
 
-    .venv/bin/python bench/plan_growth.py [--sizes 16x16,64x64,128x128]
+    .venv/bin/python bench/growth/plans.py [--sizes 16x16,64x64,128x128]
 
 Pipelines of S stages and M microbatches, a mesh and a process each. What the process
 in the middle does at load is done here, without the other processes: read the
@@ -19,7 +19,7 @@ import pathlib
 import time
 from types import SimpleNamespace
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What overlapped pairs take to partition, and how that grows.
 
-    .venv/bin/python bench/pair_growth.py [--microbatches 16] [--layers 2]
+    .venv/bin/python bench/growth/pairs.py [--microbatches 16] [--layers 2]
 
 The model of experts of `bench/overlapped_pairs.py` on four meshes of four CPU devices,
 which are not used. For each of its schedules, the processor time of partitioning (all
