@@ -15,11 +15,9 @@ not loaded yet).
 import argparse
 import json
 import os
-import pathlib
 import time
 from types import SimpleNamespace
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax  # noqa: E402
@@ -70,6 +68,7 @@ class Pipeline:
                     x = self._transfer(x, s, s - 1)
         described = {"name": None, "memory_kind": None, "layout": None}
         self.program["outputs"].append({"value": x, **described})
+        self.program["issue_order"] = list(range(len(self.program["items"])))
 
     def _value(self, stage: int) -> int:
         self.program["values"].append(
@@ -176,7 +175,10 @@ def measure(stages: int, microbatches: int) -> dict:
     note("plan")
     agreement.describe(program, pipeline.modules, planner.order, {}, {})
     note("digests")
-    world = SimpleNamespace(process=me, count=stages, reserve=lambda count: 0)
+    members = SimpleNamespace(generation=0)
+    world = SimpleNamespace(
+        process=me, count=stages, reserve=lambda count: 0, members=members
+    )
     project(plan, Channel(world, 0, len(program["items"]), mesh.devices.size))
     note("project")
     items = len(program["items"])
