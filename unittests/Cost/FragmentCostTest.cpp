@@ -478,3 +478,51 @@ TEST_F(FragmentCostTest, LooksForManualComputationsInHelpers) {
   EXPECT_EQ(estimateOn("2").collectives.size(), 1u);
   EXPECT_EQ(estimateOn("1").collectives.size(), 0u);
 }
+
+TEST_F(FragmentCostTest, SplitsProductsOfComplexElements) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<128x8192xcomplex<f32>>,
+                 %w: tensor<8192x128xcomplex<f32>>) -> tensor<128x128xcomplex<f32>>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<128x8192xcomplex<f32>>, tensor<8192x128xcomplex<f32>>)
+           -> tensor<128x128xcomplex<f32>>
+      return %0 : tensor<128x128xcomplex<f32>>
+    })");
+  EXPECT_GT(cost.temporaryBytes, 0);
+}
+
+/// Each result of a barrier is a name of its own operand, so that a chain of barriers
+/// has as many names as results.
+TEST_F(FragmentCostTest, FollowsChainsOfBarriers) {
+  std::string text = R"(
+    func.func @f(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> tensor<f32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+         : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %b0:2 = stablehlo.optimization_barrier %0, %0
+         : tensor<64x64xf32>, tensor<64x64xf32>)";
+  for (int i = 1; i <= 60; ++i) {
+    std::string name = "%b" + std::to_string(i),
+                before = "%b" + std::to_string(i - 1);
+    text += "\n" + name + ":2 = stablehlo.optimization_barrier " + before +
+            "#0, " + before + "#1 : tensor<64x64xf32>, tensor<64x64xf32>";
+  }
+  text += R"(
+      %s = stablehlo.slice %b60#0 [0:1, 0:1]
+         : (tensor<64x64xf32>) -> tensor<1x1xf32>
+      %r = stablehlo.reshape %s : (tensor<1x1xf32>) -> tensor<f32>
+      return %r : tensor<f32>
+    })";
+  EXPECT_EQ(estimate(text).temporaryBytes, 64 * 64 * 4);
+}
+
+TEST_F(FragmentCostTest, SkipsAliasesOfNoResult) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64xf32> {tf.aliasing_output = 9223372036854775807 : i64})
+        -> tensor<64xf32> attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.add %x, %x : tensor<64xf32>
+      return %0 : tensor<64xf32>
+    })");
+  EXPECT_EQ(cost.temporaryBytes, 0);
+}

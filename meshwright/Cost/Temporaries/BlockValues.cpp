@@ -10,6 +10,7 @@
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -61,12 +62,17 @@ static Value getRoot(Value value, const Device &device) {
 /// Whether a body returns a value, by this name or another one.
 static bool isReturned(Value value, const Device &device) {
   SmallVector<Value> names = {value};
+  llvm::SmallDenseSet<Value, 8> seen;
   while (!names.empty())
     for (Operation *user : names.pop_back_val().getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>())
         return true;
-      if (isRenaming(user, device))
-        llvm::append_range(names, user->getResults());
+      // Of a barrier, only the results of operands that are names already.
+      for (OpResult name : user->getResults())
+        if (Value of = getRenamed(name, device);
+            of && (of == value || seen.contains(of)) &&
+            seen.insert(name).second)
+          names.push_back(name);
     }
   return false;
 }
@@ -122,14 +128,16 @@ void BlockValues::extend(KeptValue &kept, Value name) const {
 }
 
 std::vector<ResultPlace> BlockValues::findResults(func::FuncOp fragment) const {
-  DenseMap<int64_t, unsigned> taken;
+  // What is no result of the fragment is an error elsewhere.
+  std::vector<unsigned> taken(block.getTerminator()->getNumOperands());
   for (BlockArgument argument : block.getArguments())
     if (auto result = fragment.getArgAttrOfType<IntegerAttr>(
-            argument.getArgNumber(), mpmd::kAliasingOutputAttr))
+            argument.getArgNumber(), mpmd::kAliasingOutputAttr);
+        result && result.getValue().ult(taken.size()))
       for (Operation *user : argument.getUsers()) {
         auto number = numbers.find(block.findAncestorOpInBlock(*user));
         bool isKnown = number != numbers.end() && !isFree(user);
-        unsigned &end = taken[result.getInt()];
+        unsigned &end = taken[result.getValue().getZExtValue()];
         end = std::max<unsigned>(end,
                                  isKnown ? number->second + 1 : numbers.size());
       }
@@ -141,7 +149,7 @@ std::vector<ResultPlace> BlockValues::findResults(func::FuncOp fragment) const {
       continue;
     // Elementwise kernels of a GPU may write where they read.
     places.push_back({countHeldBytes(value, mesh, device), numbers.lookup(op),
-                      taken.lookup(number), kernels.get(op),
+                      taken[number], kernels.get(op),
                       device.cores && sdy::isElementwiseForSharding(op)});
   }
   return places;

@@ -10,6 +10,7 @@
 #include "meshwright/Cost/Temporaries/SplitProducts.h"
 #include "meshwright/Cost/Device.h"
 #include "meshwright/Cost/ShardedOp.h"
+#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -72,7 +73,9 @@ double meshwright::countSplitSums(Operation *op, double parts,
     return 0;
   double bytes = split * elements * kSumBytes;
   // Parts that are no whole rows are copied into operands that are.
-  double size = std::max(1., lhs.getElementTypeBitWidth() / 8.);
+  // Complex and quantized elements have no width of their own.
+  double size = std::max<double>(
+      1, countBytes(RankedTensorType::get({}, lhs.getElementType())));
   double whole16 = split * kRowBytes / size;
   if (std::fmod(summed, whole16) != 0)
     bytes += batches * (rows + columns) * size * std::ceil(summed / whole16) *
