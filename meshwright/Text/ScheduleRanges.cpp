@@ -93,7 +93,11 @@ Range RangeFinder::findLongest(size_t first) const {
     size_t other = (*next)[first];
     for (size_t tried = 0; tried < kMaxCandidates && other < entries.size();
          ++tried, other = (*next)[other]) {
-      size_t length = other - first, count = countRepetitions(first, length);
+      size_t length = other - first;
+      // It is not there often enough, and later candidates even less.
+      if (length > (entries.size() - first) / kMinCount)
+        break;
+      size_t count = countRepetitions(first, length);
       size_t saved = (count - 1) * length;
       if (count >= kMinCount && saved >= kMinSaved &&
           saved > (best.count - 1) * best.length)
@@ -137,6 +141,8 @@ std::vector<Range> meshwright::findRanges(llvm::ArrayRef<unsigned> numbers) {
 //===----------------------------------------------------------------------===//
 
 static constexpr int64_t kMaxItems = 4'000'000;
+/// Of all lists and values together: a small file must not fill the memory.
+static constexpr int64_t kMaxNumbers = 32'000'000;
 
 static llvm::Error fail(const llvm::Twine &message) {
   return llvm::createStringError(message);
@@ -152,7 +158,10 @@ static llvm::Error forEachEntry(
     const json::Value *repeat = range ? range->get("repeat") : nullptr;
     if (!repeat) {
       if (--budget < 0)
-        return fail(llvm::formatv("\"{0}\" has too many entries", name));
+        return fail(
+            llvm::formatv("\"{0}\" has too many entries when its ranges are "
+                          "written out",
+                          name));
       if (llvm::Error error = write(entry, 0))
         return error;
       continue;
@@ -164,7 +173,10 @@ static llvm::Error forEachEntry(
                                 "\"of\": [...]}",
                                 name));
     if (*count > budget / static_cast<int64_t>(of->size()))
-      return fail(llvm::formatv("\"{0}\" has too many entries", name));
+      return fail(
+          llvm::formatv("\"{0}\" has too many entries when its ranges are "
+                        "written out",
+                        name));
     budget -= *count * static_cast<int64_t>(of->size());
     for (int64_t time = 0; time < *count; ++time)
       for (const json::Value &repeated : *of)
@@ -196,10 +208,11 @@ static llvm::Expected<int64_t> writeOutNumber(const json::Value &number,
 
 /// The numbers of a list with ranges. In an item that is a range itself the list has
 /// none, and `time` says which time of the item it is.
-static llvm::Expected<json::Array>
-writeOutList(const json::Array &list, llvm::StringRef name, int64_t time = 0) {
+static llvm::Expected<json::Array> writeOutList(const json::Array &list,
+                                                llvm::StringRef name,
+                                                int64_t &budget,
+                                                int64_t time = 0) {
   json::Array result;
-  int64_t budget = kMaxItems;
   llvm::Error error = forEachEntry(
       list, name, budget,
       [&](const json::Value &number, int64_t itsTime) -> llvm::Error {
@@ -233,6 +246,7 @@ private:
   const json::Array *valueClasses = nullptr, *slotClasses = nullptr,
                     *itemClasses = nullptr;
   json::Array values, items;
+  int64_t numbersLeft = kMaxNumbers;
 };
 } // namespace
 
@@ -248,6 +262,8 @@ llvm::Error ScheduleWriter::addValue(const json::Value &number) {
   const json::Value *found = findClass(*valueClasses, &number);
   if (!found)
     return fail("a value has no class in \"classes\"");
+  if (--numbersLeft < 0)
+    return fail("there are too many values when ranges are written out");
   values.push_back(*found);
   return llvm::Error::success();
 }
@@ -294,7 +310,8 @@ llvm::Error ScheduleWriter::addItem(const json::Value &entry, int64_t time) {
       continue;
     if (!numbers)
       return fail("an item has no list of \"" + key + "\"");
-    llvm::Expected<json::Array> ids = writeOutList(*numbers, key, time);
+    llvm::Expected<json::Array> ids =
+        writeOutList(*numbers, key, numbersLeft, time);
     if (!ids)
       return ids.takeError();
     if (isTransfer && key == "operands") {
@@ -331,7 +348,8 @@ llvm::Error ScheduleWriter::addFragments(json::Object &result) {
       const json::Array *numbers = fragment->getArray(key);
       if (!numbers)
         return fail("a fragment has no list of \"" + key + "\"");
-      llvm::Expected<json::Array> ids = writeOutList(*numbers, key);
+      llvm::Expected<json::Array> ids =
+          writeOutList(*numbers, key, numbersLeft);
       if (!ids)
         return ids.takeError();
       json::Array slots;
@@ -355,7 +373,8 @@ llvm::Error ScheduleWriter::addLists(json::Object &result) {
   const json::Array *meshes = schedule.getArray("meshes");
   if (!order || !meshes)
     return fail("expected lists of \"meshes\" and \"issue_order\"");
-  llvm::Expected<json::Array> list = writeOutList(*order, "issue_order");
+  llvm::Expected<json::Array> list =
+      writeOutList(*order, "issue_order", numbersLeft);
   if (!list)
     return list.takeError();
   result["issue_order"] = std::move(*list);
@@ -365,7 +384,8 @@ llvm::Error ScheduleWriter::addLists(json::Object &result) {
     const json::Array *numbers = mesh ? mesh->getArray("items") : nullptr;
     if (!numbers)
       return fail("expected \"meshes\" with a list of \"items\"");
-    llvm::Expected<json::Array> list = writeOutList(*numbers, "items");
+    llvm::Expected<json::Array> list =
+        writeOutList(*numbers, "items", numbersLeft);
     if (!list)
       return list.takeError();
     json::Object copy(*mesh);

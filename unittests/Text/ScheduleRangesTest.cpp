@@ -138,5 +138,10 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
             "[...]}");
   EXPECT_EQ(
       findError(makeSchedule("[]", R"([{"repeat": 1000000000, "of": [1]}])")),
-      "\"issue_order\" has too many entries");
+      "\"issue_order\" has too many entries when its ranges are written out");
+  EXPECT_EQ(findError(makeSchedule(R"([{"repeat": 2, "of": [
+      {"class": 0, "operands": [{"repeat": 40000000, "of": [0]}],
+       "last_uses": []}]}])")),
+            "\"operands\" has too many entries when its ranges are written "
+            "out");
 }

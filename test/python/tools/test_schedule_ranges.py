@@ -139,7 +139,24 @@ def make(**changed):
         ({"items": [{"repeat": 9, "of": []}]}, "items has a range of nothing"),
         (
             {"issue_order": [{"repeat": 10**12, "of": [0]}]},
-            "issue_order has more than 4000000 entries",
+            "issue_order has too many entries when ranges are written out",
+        ),
+        (
+            {
+                "items": [
+                    {
+                        "repeat": 2,
+                        "of": [
+                            {
+                                "class": 0,
+                                "operands": [{"repeat": 40_000_000, "of": [0]}],
+                                "last_uses": [],
+                            }
+                        ],
+                    }
+                ]
+            },
+            "operands has too many entries when ranges are written out",
         ),
         ({"issue_order": [["a", 1]]}, "is not \\[first, step\\]"),
         ({"issue_order": [{"repeat": 2}]}, "'of'"),
