@@ -257,26 +257,43 @@ static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
                              "mpmd_fuse_overlapped_pairs off";
 }
 
-/// Sends what the first part has made ahead of what the second has: so the next mesh has
-/// what is first there, too.
-static void sendInOrder(FragmentOp fused) {
-  SmallVector<TransferOp> transfers;
-  for (OpResult result : fused->getResults())
+/// The transfers of what a pair has made: those of the first part first.
+static SmallVector<TransferOp> getSends(FragmentOp fused) {
+  SmallVector<TransferOp> sends;
+  for (OpResult result : fused->getResults()) {
+    size_t begin = sends.size();
     for (Operation *user : result.getUsers())
       if (isa<TransferOp>(user) && user->getBlock() == fused->getBlock())
-        transfers.push_back(cast<TransferOp>(user));
-  if (transfers.empty())
-    return;
-  Operation *next =
-      *llvm::min_element(transfers, [](TransferOp first, TransferOp other) {
-        return first->isBeforeInBlock(other);
-      });
-  for (TransferOp transfer : transfers) {
-    if (transfer == next)
-      next = next->getNextNode();
-    else
-      transfer->moveBefore(next);
+        sends.push_back(cast<TransferOp>(user));
+    llvm::sort(sends.begin() + begin, sends.end(),
+               [](TransferOp first, TransferOp other) {
+                 return first->isBeforeInBlock(other);
+               });
   }
+  return sends;
+}
+
+/// Sends what the first part of each pair has made ahead of what the second has: so the
+/// next mesh has what is first there, too.
+static void sendInOrder(ArrayRef<FragmentOp> allFused) {
+  // All places are asked for before anything moves, so that the block is numbered once.
+  SmallVector<std::pair<SmallVector<TransferOp>, Operation *>> moves;
+  for (FragmentOp fused : allFused) {
+    SmallVector<TransferOp> sends = getSends(fused);
+    if (sends.empty())
+      continue;
+    Operation *first =
+        *llvm::min_element(sends, [](TransferOp first, TransferOp other) {
+          return first->isBeforeInBlock(other);
+        });
+    moves.emplace_back(std::move(sends), first);
+  }
+  for (auto &[sends, next] : moves)
+    for (TransferOp send : sends)
+      if (send == next)
+        next = next->getNextNode();
+      else
+        send->moveBefore(next);
 }
 
 /// What a form of a pair takes and hides, or an obstacle as above.
@@ -385,7 +402,6 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
   merger.setLocations(func);
   if (failed(sortBlock(func, effects)))
     return failure();
-  for (FragmentOp fused : allFused)
-    sendInOrder(fused);
+  sendInOrder(allFused);
   return success();
 }

@@ -186,7 +186,7 @@ func.func @leaves_one_of_two_that_wait_for_each_other(%x: !m, %y: !n) -> (!m, !n
 // The gradient is there when the forward has ended, and another mesh waits for that.
 // CHECK-LABEL: func @leaves_what_waits_too_long
 // CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]>
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first, or what reads it, would wait for longer than the two hide of each other
+// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first, or what reads it, would wait longer than overlapping saves
 func.func @leaves_what_waits_too_long(%x: !m, %y: !n) -> (!m, !n) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
     %9 = stablehlo.add %a, %a : !l
