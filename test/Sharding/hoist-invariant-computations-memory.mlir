@@ -1,6 +1,6 @@
-// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=608 | FileCheck %s --check-prefixes=CHECK,BOTH
-// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=607 | FileCheck %s --check-prefixes=CHECK,ONE
-// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=607 limit=192" | FileCheck %s --check-prefixes=CHECK,BOTH
+// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=800 | FileCheck %s --check-prefixes=CHECK,BOTH
+// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations=memory=799 | FileCheck %s --check-prefixes=CHECK,ONE
+// RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=799 limit=192" | FileCheck %s --check-prefixes=CHECK,BOTH
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=12288 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,BOTH
 // RUN: mpmd-opt %s -mpmd-hoist-invariant-computations="memory=12287 device=tpu-v5e" | FileCheck %s --check-prefixes=CHECK,ONE
 // RUN: not mpmd-opt %s -mpmd-hoist-invariant-computations=device=tpu-v5 2>&1 | FileCheck %s --check-prefix=UNKNOWN
@@ -15,10 +15,10 @@
 sdy.mesh @g = <["d"=2]>
 
 // Each device holds half of every argument and result, 160 and 192 bytes, and
-// half of the product that the custom call reads, 64 bytes. Whole weights are of
-// 64 and 128 bytes. A TPU pads each half to a tile of 1024 bytes, and each whole one
-// to 2048; the product stays on the chip.
-// NONE: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x8xf32>, which takes 128 bytes on each device; of the 470 that mpmd_device_memory gives, the program holds 416, and of the rest, 0 are taken
+// half of the product that the custom call reads, 64 bytes, which take the 256 to which
+// places are aligned. Whole weights are of 64 and 128 bytes. A TPU pads each half to a
+// tile of 1024 bytes, and each whole one to 2048; the product stays on the chip.
+// NONE: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x8xf32>, which takes 128 bytes on each device; of the 470 that mpmd_device_memory gives, the program holds 608, and of the rest, 0 are taken
 // NONE: remark: [Missed] not hoisted{{.*}}on mesh "m", 2 fragments need tensor<4x4xf32>, which takes 64 bytes
 // CHECK-LABEL: func @two_weights
 // BOTH: mpmd.fragment<mesh="m", origin=["hoisted"], {{.*}} (%arg1, %arg0)
