@@ -22,6 +22,7 @@
 #include "meshwright/Export/Pairs/MarkedPairs.h"
 #include "meshwright/Export/Pairs/OverlapTimes.h"
 #include "meshwright/Export/Pairs/PairForms.h"
+#include "meshwright/Export/Pairs/SendOrder.h"
 #include "meshwright/Export/Pairs/TransferTimes.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
@@ -255,45 +256,6 @@ static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
     return success();
   return func.emitError() << "overlapped pairs wait for each other; turn "
                              "mpmd_fuse_overlapped_pairs off";
-}
-
-/// The transfers of what a pair has made: those of the first part first.
-static SmallVector<TransferOp> getSends(FragmentOp fused) {
-  SmallVector<TransferOp> sends;
-  for (OpResult result : fused->getResults()) {
-    size_t begin = sends.size();
-    for (Operation *user : result.getUsers())
-      if (isa<TransferOp>(user) && user->getBlock() == fused->getBlock())
-        sends.push_back(cast<TransferOp>(user));
-    llvm::sort(sends.begin() + begin, sends.end(),
-               [](TransferOp first, TransferOp other) {
-                 return first->isBeforeInBlock(other);
-               });
-  }
-  return sends;
-}
-
-/// Sends what the first part of each pair has made ahead of what the second has: so the
-/// next mesh has what is first there, too.
-static void sendInOrder(ArrayRef<FragmentOp> allFused) {
-  // All places are asked for before anything moves, so that the block is numbered once.
-  SmallVector<std::pair<SmallVector<TransferOp>, Operation *>> moves;
-  for (FragmentOp fused : allFused) {
-    SmallVector<TransferOp> sends = getSends(fused);
-    if (sends.empty())
-      continue;
-    Operation *first =
-        *llvm::min_element(sends, [](TransferOp first, TransferOp other) {
-          return first->isBeforeInBlock(other);
-        });
-    moves.emplace_back(std::move(sends), first);
-  }
-  for (auto &[sends, next] : moves)
-    for (TransferOp send : sends)
-      if (send == next)
-        next = next->getNextNode();
-      else
-        send->moveBefore(next);
 }
 
 /// What a form of a pair takes and hides, or an obstacle as above.
