@@ -29,7 +29,7 @@ from .search import best_cuts, make_line
 
 # A nested function is opened if it costs more than a stage divided by this.
 _PIECES = 64
-# The costliest stage may be so much above the mean where weights stay for it.
+# The costliest stage may cost this many times the mean where weights stay for it.
 _UNEVEN = 1.5
 
 

@@ -308,14 +308,14 @@ class _Lining:
         kept: list[int] = []
         number: dict[int, int] = {}
         again: int | None = None
+        repeats = self._repeats(items, weights)
         for index in items:
             if index in weights:
-                eqn, inputs = self._items[index].eqn, weights[index]
-                kind = eqn.primitive, source(eqn)
+                keys = self._keys(index, weights)
                 # The first time a weight may meet an input, and then what was made.
-                again = first.get((*kind, inputs))
-                for known in (inputs, *(frozenset((var,)) for var in inputs)):
-                    first.setdefault((*kind, known), len(kept))
+                again = first.get(keys[0]) if index in repeats else None
+                for known in keys:
+                    first.setdefault(known, len(kept))
             if again is None:
                 kept.append(index)
             number[index] = len(kept) - 1 if again is None else again
@@ -324,6 +324,40 @@ class _Lining:
             None if where is None else places[where] for where in self._position
         ]
         return kept
+
+    def _keys(
+        self, index: int, weights: Mapping[int, frozenset[object]]
+    ) -> list[object]:
+        """By what an operation is known that reads the same weights again."""
+        eqn, inputs = self._items[index].eqn, weights[index]
+        kind = eqn.primitive, source(eqn)
+        return [(*kind, inputs), *((*kind, frozenset((var,))) for var in inputs)]
+
+    def _repeats(
+        self, items: Sequence[int], weights: Mapping[int, frozenset[object]]
+    ) -> set[int]:
+        """Operations that read weights again in a model that is applied again.
+
+        Of what was read since the first time, at least half is read again in a row. It
+        is less where layers with weights of their own share something, like a table.
+        """
+        first: dict[object, int] = {}
+        count = 0  # Of operations that read weights for the first time.
+        run: dict[int, int] = {}
+        found: set[int] = set()
+        for index in [*filter(weights.__contains__, items), None]:
+            keys = [] if index is None else self._keys(index, weights)
+            if keys and keys[0] in first:
+                run[index] = first[keys[0]]
+                continue
+            known = set(run.values())
+            if known and 2 * len(known) >= count - min(known):
+                found.update(run)
+            run = {}
+            for key in keys:
+                first.setdefault(key, count)
+            count += 1
+        return found
 
     def _waiting(self, forward: Sequence[int]) -> dict[int, frozenset[object]]:
         """What is made of one input, and numbers that are made of such numbers.

@@ -299,19 +299,19 @@ class _LinenMarks:
                 continue
             if _has_variables(root.variables, path):
                 raise ValueError(
-                    f"{_WHAT}: {path!r} shares a trace with other modules of its "
-                    "class, which is wrapped in flax.linen.jit; wrap it where each of "
-                    "them is made, or leave it as it is, since mw.jit compiles all"
+                    f"{_WHAT}: {path!r} is not called, or it shares a trace with other "
+                    "modules of its class, which is wrapped in flax.linen.jit; name a "
+                    "module that is called, or wrap the class where each is made"
                 )
             raise _unknown(path, filter(None, self._called))
 
 
 def _has_variables(variables: Any, path: str) -> bool:
-    """Whether the module at a path has variables in any collection."""
+    """Whether there is a module with variables at a path, in any collection."""
 
     def reaches(tree: Any, steps: Sequence[str]) -> bool:
         if not steps:
-            return True
+            return isinstance(tree, Mapping)
         first, *rest = steps
         return (
             isinstance(tree, Mapping) and first in tree and reaches(tree[first], rest)

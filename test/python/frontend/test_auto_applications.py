@@ -251,6 +251,32 @@ def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(again):
     np.testing.assert_allclose(found, jax.jit(again)(params, x), rtol=1e-4, atol=1e-5)
 
 
+def test_a_table_that_all_layers_read_is_no_model_that_is_applied_again():
+    """Layers have weights of their own, and share what they look up."""
+
+    def step(params, table, x):
+        for layer in params:
+            looked_up = table[jnp.argmax(x, -1)]
+            x = x + jnp.tanh(x @ layer["w"] + looked_up) @ layer["v"]
+        return x
+
+    keys = jax.random.split(jax.random.key(0), 8)
+    params = [
+        {name: jax.random.normal(key, (WIDTH, WIDTH)) / 6 for name in "wv"}
+        for key in keys
+    ]
+    table = jax.random.normal(keys[0], (WIDTH, WIDTH))
+    x = jax.random.normal(keys[1], (ROWS, WIDTH))
+    lowered = mw.jit(step, mw.auto_config(MESHES)).lower(params, table, x)
+    items = lowered.partitioning_result.program["items"]
+    assert sum(item["kind"] == "call" for item in items) == 2
+    homes = [
+        set(layer.values())
+        for layer in lowered.function_mesh_assignment.input_meshes[0]
+    ]
+    assert homes == [{"m0"}] * 4 + [{"m1"}] * 4
+
+
 def test_one_layer_that_is_applied_again_is_on_both_meshes():
     """It could be in one stage alone, beside which there would be none."""
 
