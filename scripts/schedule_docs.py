@@ -158,11 +158,11 @@ meshwright schedule auto --meshes 4 --microbatches 8 --memory 2 --host 1
 ```
 
 In a program `mpmd_offload_activations` does
-[that](recipes.md#activations-in-host-memory), for this schedule and others. It lowers the
-peak of a mesh as far as activations make it: of a GPT of 32 layers in 8 stages with 32
-microbatches under 1F1B (`bench/offloaded_activations.py`) the first stage's to 0.47,
-the simulated step as long as before, and to 0.61 to 0.69 where weights and their moments
-take most of the memory.
+[that](recipes.md#activations-in-host-memory), for this schedule and others. It lowers
+the peak of a mesh as far as activations make it: of a GPT of 32 layers in 8 stages
+with 32 microbatches under 1F1B (`bench/offloaded_activations.py`) the first stage's to
+0.47, the simulated step as long as before, and to 0.61 to 0.69 where weights and their
+moments take most of the memory.
 
 The last lines say how good the order is: a lower bound that no order can beat, and
 whether the search has proven that there is none shorter. It always has for up to three

@@ -102,7 +102,7 @@ class _Ranges:
             count, of = 1, [entry]
             if is_range:
                 count, of = _count(entry["repeat"]), entry["of"]
-            if not of:
+            if not (count and of):
                 raise ValueError(f"{name} has a range of nothing")
             self.take(count * len(of), name)
             for time in range(count):
