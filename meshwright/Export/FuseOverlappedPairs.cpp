@@ -333,12 +333,11 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
       if (getContext().getRemarkEngine()) {
         ArrayRef<unsigned> positions =
             (isEarly ? found.early : found.whole)->members;
-        remarkApart(
-            pair,
-            dependsOn(graph, positions.front(), positions.drop_front())
-                ? "the second needs the first, by way of other meshes"
-                : "the first, or what reads it, would wait for longer than "
-                  "the two hide of each other");
+        remarkApart(pair,
+                    dependsOn(graph, positions.front(), positions.drop_front())
+                        ? "the second needs the first, by way of other meshes"
+                        : "the first, or what reads it, would wait longer than "
+                          "overlapping saves");
       }
       continue;
     }
