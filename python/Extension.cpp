@@ -497,8 +497,7 @@ NB_MODULE(_meshwright, m) {
         nb::arg("shape"), nb::arg("order"),
         "Bytes of its memory in which a device keeps an array with elements of "
         "that many bits; `order` are its dimensions from major to minor, or "
-        "empty "
-        "for the device's own. Raises ValueError for an unknown device.");
+        "empty for the device's own. Raises ValueError for an unknown device.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");

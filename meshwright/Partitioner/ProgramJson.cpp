@@ -335,6 +335,7 @@ private:
     std::vector<StringRef> texts;
   };
 
+  static unsigned addClass(Classes &classes, StringRef text);
   static unsigned addClass(Classes &classes,
                            llvm::function_ref<void(OStream &)> write);
   void findClasses();
@@ -354,29 +355,26 @@ private:
 };
 } // namespace
 
-unsigned RangeWriter::addClass(Classes &classes,
-                               llvm::function_ref<void(OStream &)> write) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  OStream out(os);
-  write(out);
+unsigned RangeWriter::addClass(Classes &classes, StringRef text) {
   auto [entry, isNew] = classes.ids.try_emplace(text, classes.texts.size());
   if (isNew)
     classes.texts.push_back(entry->first());
   return entry->second;
 }
 
+unsigned RangeWriter::addClass(Classes &classes,
+                               llvm::function_ref<void(OStream &)> write) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OStream out(os);
+  write(out);
+  return addClass(classes, text);
+}
+
 void RangeWriter::findClasses() {
-  // Most values look like another one, and comparing attributes is quicker than writing.
-  DenseMap<std::tuple<unsigned, Type, Attribute, StringRef>, unsigned> looks;
-  for (const ExportedProgram::Value &value : program.values) {
-    auto [entry, isNew] = looks.try_emplace(
-        {value.mesh, value.type, value.sharding, value.memoryKind}, 0);
-    if (isNew)
-      entry->second = addClass(
-          valueClasses, [&](OStream &out) { writeValue(out, program, value); });
-    classOfValue.push_back(entry->second);
-  }
+  ValueTexts texts(program, /*indent=*/0);
+  for (const ExportedProgram::Value &value : program.values)
+    classOfValue.push_back(addClass(valueClasses, texts.get(value)));
   for (const ExportedProgram::Fragment &fragment : program.fragments)
     findClasses(fragment);
   for (const ExportedProgram::Item &item : program.items)
