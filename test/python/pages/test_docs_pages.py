@@ -85,6 +85,7 @@ def test_page_is_a_session(page, capsys):
 def test_every_page_with_code_is_tested():
     known = TESTED_ELSEWHERE | set(SESSIONS) | {"runtime.md", "distributed.md"}
     known |= {"config.md", "import.md", "erase.md", "sharding.md"}
+    known |= {"developing/testing.md"}
     known |= {"saved.md", "install.md", "editors.md", "clusters.md", "traffic.md"}
     for path in DOCS.rglob("*.md"):
         page = str(path.relative_to(DOCS))
@@ -368,7 +369,13 @@ def help_of(tools, command: list[str]) -> str:
 
 COMMANDS = [
     (page, line)
-    for page in ("import.md", "erase.md", "sharding.md", "distributed.md")
+    for page in (
+        "import.md",
+        "erase.md",
+        "sharding.md",
+        "distributed.md",
+        "developing/testing.md",
+    )
     for block in blocks(page, "sh")
     for line in block.replace("\\\n", " ").splitlines()
 ]
