@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -47,12 +48,34 @@ static MeshPositions getPositions(func::FuncOp func) {
   return positions;
 }
 
+/// Whether a call only gives back what it gets.
+static bool computesNothing(FragmentCallOp call) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getCalleeAttr());
+  return callee && !callee.isExternal() &&
+         llvm::hasSingleElement(callee.front());
+}
+
+static void addOrigins(StringRef role, FragmentCallOp call,
+                       meshwright::DiagnosticArguments &arguments) {
+  for (auto origin : call.getOrigin().getAsRange<UserOriginAttr>())
+    arguments.emplace_back(role, origin.getUserName().str());
+}
+
 static void report(InFlightDiagnostic diag, FragmentCallOp producer,
                    FragmentCallOp consumer) {
   diag << "Detected backward dependency in a forward-only pipeline: ";
   print(producer, diag);
   diag << " is read by ";
   print(consumer, diag);
+  // These names tell a front end whether the mesh has an earlier stage, too.
+  meshwright::DiagnosticArguments arguments;
+  if (computesNothing(consumer))
+    arguments.emplace_back("copies", "");
+  addOrigins("producer", producer, arguments);
+  addOrigins("consumer", consumer, arguments);
+  meshwright::identify(*diag.getUnderlyingDiagnostic(), "backward_dep",
+                       arguments);
 }
 
 namespace {

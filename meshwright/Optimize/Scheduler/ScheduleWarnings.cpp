@@ -5,6 +5,7 @@
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -108,6 +109,10 @@ void mpmd::warnOfConflicts(const ConstraintConflicts &conflicts,
   // Only there a pipeline may begin at any stage.
   if (option.getName() != "ParallelPipelinesWithWrapAround")
     noteStagesOutOfOrder(diag, *first->getBlock());
+  meshwright::identify(
+      *diag.getUnderlyingDiagnostic(), "schedule_conflict",
+      {{"first", std::to_string(getItem(conflicts.first).microbatch)},
+       {"second", std::to_string(getItem(conflicts.second).microbatch)}});
 }
 
 void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,

@@ -246,8 +246,31 @@ def _explained(message: Message, config: Config | None) -> Message:
     return dataclasses.replace(message, text=explanation(message, config))
 
 
+def _is_meant(message: Message, config: Config) -> bool:
+    """Whether a value goes to an earlier mesh that has several stages, or as a result.
+
+    Where stages wrap around, the mesh of an earlier stage has a later one, too.
+    """
+
+    def named(role: str) -> list[str]:
+        return [value for name, value in message.arguments if name == role]
+
+    numbers, meshes = config.name_to_stage_assignment, config.name_to_mesh_assignment
+    producer, consumer = named("producer"), named("consumer")
+    if not consumer:
+        return ("copies", "") in message.arguments
+    if not producer or any(name not in numbers for name in (*producer, *consumer)):
+        return False
+    last = max(numbers[name] for name in producer)
+    there = {meshes.get(name) for name in consumer}
+    first = min(numbers[name] for name in numbers if meshes.get(name) in there)
+    return first < last < min(numbers[name] for name in consumer)
+
+
 def _is_known(message: Message, config: Config) -> bool:
     """Whether it is about what no user can change, or says nothing new."""
+    if message.id == "backward_dep":
+        return _is_meant(message, config)
     if message.id == "not_merged":
         # Copies of values that are returned as they came, or twice.
         return message.arguments == (("inferred_by", "uniquify"),)
@@ -300,6 +323,37 @@ def report(diagnostics: Iterable[Any], config: Config, reported: set[str]) -> No
             log(logging.WARNING, str(_explained(message, config)))
     if unmerged:
         log(logging.INFO, _summary_of_unmerged(unmerged))
+
+
+def without_passes_that_wait(
+    diagnostics: Iterable[tuple[Any, ...]], passes: Iterable[range]
+) -> list[tuple[Any, ...]]:
+    """Leaves out that a pass over microbatches waits for an earlier one.
+
+    Args:
+      diagnostics: as the extension has them.
+      passes: the call counters of each pass; what has another one is by itself.
+    """
+    passes = list(passes)
+
+    def pass_of(counter: int) -> Any:
+        return next((numbers for numbers in passes if counter in numbers), counter)
+
+    def waits(about: str, arguments: Iterable[tuple[str, str]]) -> bool:
+        if about != "schedule_conflict" or not passes:
+            return False
+        counters = {name: int(value) for name, value in arguments}
+        first, second = counters["first"], counters["second"]
+        return second < first and pass_of(first) != pass_of(second)
+
+    kept, is_left_out = [], False
+    for diagnostic in diagnostics:
+        severity, *_, about, arguments = diagnostic
+        if severity != "note":  # Notes belong to what is before them.
+            is_left_out = waits(about, arguments)
+        if not is_left_out:
+            kept.append(diagnostic)
+    return kept
 
 
 def explain(diagnostics: Iterable[Any], config: Config | None) -> str:

@@ -28,7 +28,7 @@ from ..core.names import (
     mesh_without_memory_kind,
 )
 from ..jaxapi import frontend as compat
-from ..pipeline.results import is_in, sequence_chunks_in
+from ..pipeline.results import groups_in, is_in, sequence_chunks_in
 from ..programs.stages import Lowered
 from ..schedules.rules import (
     build_merge_rules,
@@ -246,7 +246,10 @@ def lower_traced(
     def lower_whole() -> jax.stages.Lowered:
         return _lower_for(traced, program, first, hoists=False)
 
-    messages = [m for result in results.values() for m in result.messages]
+    messages = diagnostics.without_passes_that_wait(
+        (m for result in results.values() for m in result.messages),
+        groups_in(traced.jaxpr.jaxpr),
+    )
     return Lowered(
         lowered[first],
         config,

@@ -172,13 +172,14 @@ def accumulate(
                     part[index] = key
             chunked = Chunked(_WHAT, fn, reduce == _MEAN, dtype)
             run = chunked.calls if compat.is_staged() else chunked.eagerly
-            return guarded(run(args, kwargs, chunks, cuts), len(cuts.lengths))
+            result = run(args, kwargs, chunks, cuts)
+            return guarded(result, sequence_chunks=len(cuts.lengths))
         for index in keys:
             for part, key in zip(parts, _keys(index, args[index], count), strict=True):
                 part[index] = key
         if compat.is_staged():
             calls = _Calls(fn, reduce, has_aux, count, dtype)
-            return guarded(calls.run(args, kwargs, parts))
+            return guarded(calls.run(args, kwargs, parts), calls.numbers)
         every = [_of_part(args, part) for part in parts]
         # Copies: NNX variables in a result are the same objects every time.
         results = [
@@ -262,7 +263,11 @@ def _keys(index: int, key: Any, count: int) -> list[Any]:
 
 
 class _Calls:
-    """The calls of one program, and what they have in common."""
+    """The calls of one program, and what they have in common.
+
+    Attributes:
+      numbers: their call counters.
+    """
 
     def __init__(
         self,
@@ -276,6 +281,7 @@ class _Calls:
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
         self._first = count_microbatches(count)
+        self.numbers = range(self._first, self._first + count)
         self._order = backward_order(count, self._first)
         # By leaf of the result: those of all microbatches, or their sums so far, as
         # `with_sums` has them.

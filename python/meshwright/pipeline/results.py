@@ -2,7 +2,7 @@
 """What marks a result as one over microbatches.
 
 It refuses to be differentiated, and `meshwright.jit` knows by it that the sums of the
-gradients are where they are made.
+gradients are where they are made, and which microbatches belong together.
 """
 
 from __future__ import annotations
@@ -33,32 +33,42 @@ def _refuse_derivative(primals: Any, tangents: Any, **_: Any) -> Any:
 compat.primitive_jvps[_result_p] = _refuse_derivative
 
 
-def guarded(result: Any, sequence_chunks: int = 1) -> Any:
+def guarded(result: Any, numbers: range | None = None, sequence_chunks: int = 1) -> Any:
     """The result, which refuses to be differentiated.
 
     Args:
       result: a pytree of arrays.
+      numbers: the call counters of its microbatches, where sequences are whole.
       sequence_chunks: into how many chunks the sequences of its microbatches were cut.
     """
     return jax.tree.map(
-        lambda leaf: _result_p.bind(leaf, sequence_chunks=sequence_chunks), result
+        lambda leaf: _result_p.bind(
+            leaf, numbers=numbers, sequence_chunks=sequence_chunks
+        ),
+        result,
     )
 
 
-def _chunks(jaxpr: Any) -> Iterator[int]:
-    """The chunks of each result over microbatches that a program has."""
+def _results(jaxpr: Any) -> Iterator[Any]:
+    """What marks the results over microbatches that a program has."""
     for eqn in jaxpr.eqns:
         if eqn.primitive is _result_p:
-            yield eqn.params["sequence_chunks"]
+            yield eqn
         elif eqn.primitive is compat.jit_p:
-            yield from _chunks(eqn.params["jaxpr"].jaxpr)
+            yield from _results(eqn.params["jaxpr"].jaxpr)
 
 
 def is_in(jaxpr: Any) -> bool:
     """Whether a program has a result over microbatches."""
-    return any(_chunks(jaxpr))
+    return any(True for _ in _results(jaxpr))
 
 
 def sequence_chunks_in(jaxpr: Any) -> int:
     """Into how many chunks a program cuts the sequence of each microbatch."""
-    return max(_chunks(jaxpr), default=1)
+    return max((eqn.params["sequence_chunks"] for eqn in _results(jaxpr)), default=1)
+
+
+def groups_in(jaxpr: Any) -> set[range]:
+    """The call counters of the microbatches of each `accumulate` of a program."""
+    found = {eqn.params["numbers"] for eqn in _results(jaxpr)}
+    return found - {None}

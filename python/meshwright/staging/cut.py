@@ -425,11 +425,13 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
     schedule = (config.partitioning_options or {}).get(SCHEDULE_OPTION)
     if schedule in (None, "None", "NONE"):
         if found.count > len(meshes) and config.pipeline_schedule is None:
+            repeats = len(set(found.places)) < len(found.places)
             raise ValueError(
                 f"{where}{what}, but the topology has {len(meshes)} meshes "
                 f"({', '.join(meshes)}); take marks away, or say which stages share a "
                 "mesh with stage_to_mesh=, or with a pipeline_schedule that has "
                 "several stages on a mesh, such as Interleaved1F1B"
+                f"{_APPLIED_AGAIN if repeats else ''}"
             )
         return {stage: meshes[stage % len(meshes)] for stage in found.held}
     try:
@@ -447,6 +449,13 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
             f"{where}{what}: {error}; move the marks, or say where the stages live "
             "with stage_to_mesh="
         ) from None
+
+
+# Where a mark occurs more than once: for layers, or for a model that is called again.
+_APPLIED_AGAIN = (
+    ". If that is a model that is applied to what it gave, make each time a call of "
+    "its own, mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
+)
 
 
 def _listed(places: Sequence[str]) -> str:

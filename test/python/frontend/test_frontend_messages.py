@@ -323,6 +323,107 @@ def test_a_gradient_around_the_calls_is_reported_once_with_its_place(said):
     assert re.search(rf"\n{HERE}:\d+:\d+: note: this is the other", messages[0])
 
 
+def layers(weights, x, mark=mw.stage_boundary):
+    for number, weight in enumerate(weights):
+        x = jnp.tanh((mark(x) if number else x) @ weight)
+    return (x**2).mean()
+
+
+def unmarked(weights, x):
+    return layers(weights, x, mark=lambda x: x)
+
+
+BACKWARD = "Detected backward dependency"
+FOLDED = mw.get_pipeline_schedule("Interleaved1F1B")
+
+
+@pytest.mark.parametrize("stages", [4, 6])
+def test_an_evaluation_may_go_around_its_meshes(stages, said):
+    evaluate = mw.pipeline.accumulate(layers, microbatches=4)
+    folded = mw.make_config(MESHES, pipeline_schedule=FOLDED)
+    mw.jit(evaluate, folded).lower([X] * stages, X)
+    evaluate = mw.pipeline.accumulate(unmarked, microbatches=4)
+    found = mw.auto(evaluate, MESHES, num_stages=stages, pipeline_schedule=FOLDED)
+    found.lower([X] * stages, X)
+    assert said() == []
+
+
+def test_stages_that_go_against_the_order_of_the_meshes_are_told(said):
+    back = config({"f": "b", "g": "a"}, name_to_stage_assignment={"f": 0, "g": 1})
+    lower(both, back, X)
+    [message] = said()
+    assert BACKWARD in message
+
+
+def test_what_an_earlier_stage_reads_of_the_last_one_is_told(said):
+    def twice(weights, x):
+        first = mw.call(layers, call_counter=0)(weights, x)
+        return mw.call(layers, call_counter=1)(weights, x + first)
+
+    folded = mw.make_config(MESHES, pipeline_schedule=FOLDED)
+    mw.jit(twice, folded).lower([X] * 4, X)
+    assert [BACKWARD in message for message in said()] == [False, True]
+
+
+def test_a_token_that_goes_back_into_the_state_is_no_warning(said):
+    def decode(state):
+        weights, token = state
+        hidden = mw.stage_boundary(jnp.tanh(weights[0][token]))
+        return weights, (hidden @ weights[1]).argmax(-1)
+
+    state = [X, X], jnp.zeros(2, int)
+    mw.jit(decode, mw.make_config(MESHES), tie_state=True).lower(state)
+    assert said() == []
+
+
+def sharpened(loss, microbatches):
+    """A gradient where the weights would be after a step of another one."""
+    gradient = mw.pipeline.accumulate(jax.grad(loss), microbatches)
+
+    def moved(weights, x):
+        return [w + g for w, g in zip(weights, gradient(weights, x), strict=True)]
+
+    return moved, lambda weights, x: gradient(moved(weights, x), x)
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_a_second_gradient_may_wait_for_the_first(schedule, said):
+    scheduled = mw.get_pipeline_schedule(schedule)
+    weights, x = [X, X], jnp.ones((8, 8))
+    _, step = sharpened(layers, 4)
+    one_pass = mw.make_config(MESHES, pipeline_schedule=scheduled)
+    mw.jit(step, one_pass).lower(weights, x)
+    _, step = sharpened(unmarked, 4)
+    mw.auto(step, MESHES, pipeline_schedule=scheduled).lower(weights, x)
+    assert said() == []
+
+
+def test_a_loss_of_the_new_weights_may_wait_for_them(said):
+    moved, _ = sharpened(layers, 4)
+
+    def step(weights, x):
+        return mw.call(layers, call_counter=4)(moved(weights, x), x[:2])
+
+    scheduled = mw.make_config(
+        MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
+    )
+    mw.jit(step, scheduled).lower([X, X], jnp.ones((8, 8)))
+    assert said() == []
+
+
+def test_a_model_that_is_applied_to_what_it_gave_is_to_be_called():
+    def generate(weights, x):
+        for _ in range(3):
+            x = weights[1] @ mw.stage_boundary(weights[0] @ x)
+        return x
+
+    remedy = (
+        r"the topology has 2 meshes .* call of its own, mw\.call\(f, call_counter=i\)"
+    )
+    with pytest.raises(ValueError, match=remedy):
+        mw.jit(generate, mw.make_config(MESHES)).lower([X, X], X)
+
+
 def test_a_schedule_without_counters_is_reported(said):
     def loop(xs):
         return sum(mw.call(both)(x) for x in xs)
