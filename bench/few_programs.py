@@ -121,7 +121,7 @@ def main():
         return measure(args.one[0], args.one[1] == "1", args.width)
     measured = functools.partial(apart, width=args.width)
     jit = measured("jit", True)["seconds"]
-    print(f"{'':14}programs        CPU time        to the other  to jax.jit    step")
+    print(f"{'':14}programs        CPU time        to without    to jax.jit    step")
     for schedule in args.schedules:
         alike, merged = measured(schedule, True), measured(schedule, False)
         print(
