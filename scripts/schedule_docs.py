@@ -52,22 +52,30 @@ lowered = mw.jit(forward, ring).lower([np.ones((2, 2), np.float32)] * 4, xs[:4])
 INTRODUCTION = """\
 # Schedules
 
-For everyone who trains on a pipeline of meshes: in which order does each mesh do
-its work, how long is it idle, and how much does it have to keep?
+The order in which each mesh of a pipeline does its work, how long it is idle, and how
+many activations it keeps.
 
 <!-- Written by scripts/schedule_docs.py; change that, not this page. -->
 
-`meshwright schedule` lists them, and `meshwright schedule NAME --meshes 4
---microbatches 8` draws one for any pipeline, as here.
+`meshwright schedule` lists all schedules, and `meshwright schedule NAME --meshes 4
+--microbatches 8` draws one for any pipeline, as below; `--svg` draws an image.
 
 ## How to run one
 
-A schedule orders what one microbatch does in one stage. So a program names the
-computations of a stage, calls each microbatch with its number, and takes the
-gradient inside of that call. `stage_assignment` says on which mesh a schedule wants
-each stage, and `get_pipeline_schedule` gives it with the options it needs, such as
-split backward fragments. Both take the names of this page and those of the registry
-(`ZeroBubbleV`, `ZERO_BUBBLE_V`), and `file:PATH`.
+For a model with marks, a schedule is an argument of the config, and everything else
+follows ([python.md](python.md#in-short)):
+
+    mw.make_config(topology, pipeline_schedule=mw.get_pipeline_schedule("ZeroBubbleV"))
+
+`get_pipeline_schedule` takes the names of this page or those of the registry
+(`ZeroBubbleV`, `ZERO_BUBBLE_V`), or `file:PATH`, and sets the options that the schedule
+needs, such as split backward fragments.
+
+A schedule orders the work of each microbatch in each stage. Without marks, a program
+names the computations of its stages, calls each microbatch with its number, and takes
+the gradient inside that call; `stage_assignment` gives the mesh on which a schedule
+wants each stage. The examples on this page use the following program, which fits all
+schedules:
 
 ```python
 {program}```
@@ -89,44 +97,43 @@ meshwright partition step.mlir --config step.json --schedule ZeroBubbleV -o out
 
 Option `mpmd_complete_schedule` does what `mw.jit` does by itself: what a schedule
 needs is on, unless another option turns it off, and where a zero-bubble relation
-leaves pairs open, its drawing decides. For the pass alone there is
-`-mpmd-pipeline-scheduler=must-happen-before=NAME`. Outside of Python the names are
-found in any case, also with `builtin:` before them.
+does not order a pair, its drawing decides. The pass alone takes
+`-mpmd-pipeline-scheduler=must-happen-before=NAME`. Outside Python names are
+case-insensitive, and may begin with `builtin:`.
 
 ## How to read the drawings
 
-Each line is a mesh, time goes to the right. `F3` is the forward of microbatch 3,
-`B3` its backward, which takes twice as long (`===`). Where the backward is split,
-`I3` is the gradient of the input, for which the stage before waits, and `W3` that
-of the weights, for which nothing waits. `.` is a unit of time in which the mesh is
-idle. With several stages on a mesh, the stage comes first: `5F3`. `5F3+2B1` is one
-step in which a forward and a backward overlap.
+Each line is a mesh, and time goes to the right. `F3` is the forward pass of microbatch
+3, `B3` its backward pass, which takes twice as long (`===`). If the backward pass is
+split, `I3` is the gradient of the input, for which the previous stage waits, and `W3`
+that of the weights, for which no mesh waits. `.` is a unit of idle time. With several
+stages on a mesh, the number of the stage comes first: `5F3`. `5F3+2B1` is a pair of a
+forward and a backward that overlap.
 
-All drawings are of {meshes} meshes and {microbatches} microbatches unless they say
-otherwise, and count forward, `I` and `W` of a stage as 1, transfers as 0; the
-options `--forward`, `--input`, `--weight` and `--transfer` draw with others.
+Drawings have {meshes} meshes and {microbatches} microbatches unless stated otherwise,
+with a time of 1 for forward, `I` and `W`, and 0 for transfers; the
+options `--forward`, `--input`, `--weight` and `--transfer` set other times.
 
-- *Bubble* is the part of the whole time, from the first start to the last end, in
-  which the meshes idle. Where a mesh starts later but ends later as well, the
-  bubble *between the first and the last action of a mesh* is smaller; papers on
-  zero-bubble schedules give that.
-- *Peak live microbatches* are forwards whose backward has not ended, for each mesh
-  and each of its stages: what has to be kept. Of a split backward, a part is
-  already freed after `I`; the second line counts until there.
+- *Bubble* is the idle part of the time from the first start to the last end. Papers on
+  zero-bubble schedules give the bubble *between the first and the last action of a
+  mesh*, which is smaller if meshes that start later also end later.
+- *Peak live microbatches*, for each mesh, are the forwards in all of its stages whose
+  backward has not ended. A split backward frees part of its activations
+  after `I`; the second line counts until then.
 
 ## Overview
 
-With two stages on each mesh a stage takes half the time, so compare bubbles, not
-makespans; live microbatches are those of stages, so two count as one of a mesh.
+With two stages on each mesh a stage is half as long: compare bubbles, not
+makespans, and halve the live microbatches.
 
 """
 
 OF_YOUR_OWN = """\
 ## A searched schedule
 
-Builtin schedules are made for stages that are alike. `auto` looks for the shortest
-order for stages as they are: of unequal length, with transfers, in the memory that each
-mesh has.
+Builtin schedules are designed for equal stages. `auto` searches the shortest
+order for the given stages: of unequal length, with transfers, within the memory of each
+mesh.
 
 ```sh
 cat >stages.json <<'END'
@@ -139,48 +146,48 @@ meshwright schedule auto --times stages.json --microbatches 6 --memory 3,3,2
 meshwright schedule auto --times stages.json --microbatches 6 --csv >mine.csv
 ```
 
-Times are positive integers, in a unit of your choice: a forward, the two halves of a
-backward, and the backward as a whole (the sum of its halves, if it is not given). A
-stage with `"split": false` keeps its backward whole, any other is split where that
-helps. `"mesh"` in every stage says where each one is; otherwise there is one on each
-mesh, or `--stages-per-mesh`, looped or, for two, folded like a V, whichever is shorter.
-`--memory` bounds what a mesh keeps: microbatches, counted in each of its stages, from
-the start of their forward to the end of their backward; by default as many as there are
-stages. `--json` prints all times.
+Times are positive integers in any unit: of a forward, of the two halves of a
+backward, and of the whole backward (by default the sum of its halves). The backward of
+a stage with `"split": false` is never split, any other is split if that
+helps. `"mesh"` in every stage places them; otherwise there is one stage on each
+mesh, or `--stages-per-mesh` of them, in turns or, for two, in a V, whichever is
+shorter. `--memory` limits what a mesh keeps: microbatches, counted in each of its
+stages, from the start of their forward to the end of their backward; by default the
+number of stages. `--json` prints all times.
 
-With `--host T` activations may wait in the memory of their mesh's host, and do not
-count for `--memory` there: the link takes T for those of one microbatch in one stage,
-each way. An order may then hold more than the devices can, as long as the link takes
-the rest, and forwards wait for it where no backward becomes later.
+With `--host T` activations may be kept in the host memory of their mesh, where they do
+not count for `--memory`. T is the time to copy those of one microbatch and stage, in
+either direction. An order may then keep more than the devices hold, as far as the link
+can carry it; forwards wait for the link if that delays no backward.
 
 ```sh
 meshwright schedule auto --meshes 4 --microbatches 8 --memory 2 --host 1
 ```
 
-In a program `mpmd_offload_activations` does
-[that](recipes.md#activations-in-host-memory), for this schedule and others. It lowers
-the peak of a mesh as far as activations make it: of a GPT of 32 layers in 8 stages
-with 32 microbatches under 1F1B (`bench/offloaded_activations.py`) the first stage's to
-0.47, the simulated step as long as before, and to 0.61 to 0.69 where weights and their
-moments take most of the memory.
+For programs the option is `mpmd_offload_activations`
+([recipe](recipes.md#activations-in-host-memory)), with this schedule and others. It
+reduces the share of activations in the peak of a mesh: for a GPT of 32 layers in 8
+stages with 32 microbatches under 1F1B (`bench/offloaded_activations.py`) the peak of
+the first stage falls to 0.47, with the same simulated step, and to 0.61 to 0.69 if
+weights and their moments take most of the memory.
 
-The last lines say how good the order is: a lower bound that no order can beat, and
-whether the search has proven that there is none shorter. It always has for up to three
-meshes and four microbatches; with unequal stages on eight meshes the order is rarely
-more than a few per cent above the bound. For stages that are alike,
-`bench/auto_schedules.py` gives it what each builtin schedule keeps on 2, 4 and 8 meshes
-with 4 to 32 microbatches: of 177 such pipelines its order is shorter than the best
-builtin one that fits in 48, by up to 29.5 %, as long in 129, and longer in none.
-DualPipe is not among them: it has two copies of the model.
+The last lines of the output say how good the order is: a lower bound for all orders,
+and whether the search has proven that no order is shorter. It always has for up to
+three meshes and four microbatches; with unequal stages on eight meshes the order is
+rarely more than a few per cent above the bound. For equal stages,
+`bench/auto_schedules.py` compares it with each builtin schedule in the memory of that
+schedule, on 2, 4 and 8 meshes with 4 to 32 microbatches: in 48 of 177 pipelines its
+order is shorter than the best builtin one that fits, by up to 29.5 %, in 129 equal, and
+in none longer. DualPipe is not included, since it has two copies of the model.
 
-Which layers make a stage, and which stages share a mesh, `meshwright plan --schedules
-auto` chooses [together with the order](plan.md#unequal-layers).
+`meshwright plan --schedules auto` also chooses the layers of each stage and the stages
+of each mesh, [together with the order](plan.md#unequal-layers).
 
-In a program, `mpmd_pipeline_schedule=auto` looks at the stages that the program has, in
-the memory of 1F1B, or that of `mpmd_schedule_memory=3,3,2`. Where a forward is followed
-by a backward of another microbatch, the two are a [pair](#overlapped-pairs) if that
-gains. Times are floating point work of the fragments and transfers take none, unless
-options say otherwise:
+For a program, `mpmd_pipeline_schedule=auto` uses the program's stages and
+the memory of 1F1B, or that of `mpmd_schedule_memory=3,3,2`. A forward that is followed
+by a backward of another microbatch becomes a [pair](#overlapped-pairs) if that
+shortens the step. By default times are floating point work of fragments, and transfers
+take none:
 
 - `mpmd_schedule_device=h100`: seconds of the [cost model](cost-model.md) on that
   device, with what collectives inside of fragments take, and the longest transfer;
@@ -190,16 +197,17 @@ options say otherwise:
 - `mpmd_custom_costs='flash_attention=flops:4*b*h*t*t*d'`: what custom calls do. Those
   of unknown work are listed.
 
-For other times still, write a CSV file as above and give that.
+For any other times, use an order from `meshwright schedule auto --times … --csv` as
+`file:PATH`.
 
 ## Chunks of a sequence
 
-With long sequences, what a stage keeps of a microbatch is large, and microbatches are
-few. Seq1F1B and SlimPipe take a microbatch in K chunks of its sequence: forward first
-to last, each reading what the chunks before it leave in a cache, and back last to
-first, with the gradient of the cache. Beside the cache a stage keeps chunks, not
-microbatches, and the pipeline fills and drains in steps of a chunk. `NAME:K` draws one;
-`F1.2` is chunk 2 of microbatch 1:
+With long sequences, the activations of a microbatch are large, and microbatches are
+few. Seq1F1B and SlimPipe split the sequence of a microbatch into K chunks: forward from
+first to last, where each chunk reads the cache of the chunks before it, and backward
+from last to first, with the gradient of the cache. A stage then keeps the cache and
+chunks instead of microbatches, and the pipeline fills and drains in steps of a chunk.
+`NAME:K` draws one; `F1.2` is chunk 2 of microbatch 1:
 
 ```sh
 meshwright schedule Seq1F1B:2 --meshes 4 --microbatches 4
@@ -257,23 +265,23 @@ be as long as the sequence, with a position in it: then all chunks but the first
 last share theirs. A program with calls of its own numbers them microbatch times K plus
 chunk, and names the schedule with K, `Seq1F1B:4`.
 
-Of causal attention later chunks take longer. `sequence_chunks` takes lengths as well,
-and `mw.pipeline.chunk_lengths` cuts by time: for a sequence of 1024 where a position
-takes as long as attending to 128 others, `chunk_lengths(1024, 4, linear=128,
-quadratic=1, multiple=16)` is 464, 224, 176 and 160.
+With causal attention later chunks take longer. `sequence_chunks` also takes a list of
+lengths, and `mw.pipeline.chunk_lengths` chooses lengths of equal time: for a sequence
+of 1024 where a position takes as long as attending to 128 others, `chunk_lengths(1024,
+4, linear=128, quadratic=1, multiple=16)` is 464, 224, 176 and 160.
 
-Refused are sequences that the number of chunks does not divide, lengths that do not add
-up to the sequence, and a model that looks ahead, with the value that it reads: `the
-model looks ahead in the sequence: the forward of chunk 0 of microbatch 0 in stage 0
-reads this value of type 'tensor<2x4xf32>' of chunk 1`.
+Sequences that the number of chunks does not divide, and lengths that do not add
+up to the sequence, are errors. So is a model that looks ahead, with the value that it
+reads: `the model looks ahead in the sequence: the forward of chunk 0 of microbatch 0 in
+stage 0 reads this value of type 'tensor<2x4xf32>' of chunk 1`.
 
 ## Layouts
 
-`mw.pipeline.layout` says as a text what each stage holds, as users of Megatron write
-it: E is the embedding, t a layer, m an extra prediction head, and L the head with the
-loss. A bar ends a stage, parentheses group, `*n` repeats the piece, bar or group before
-it; commas and spaces mean nothing. `Layout.run` runs the pieces of a model, functions
-of what the piece before gives, with a mark between two stages:
+`mw.pipeline.layout` describes the contents of each stage as a string, in the notation
+of Megatron: E is the embedding, t a layer, m an extra prediction head, and L the head
+with the loss. A bar ends a stage, parentheses group, `*n` repeats the piece, bar or
+group before it; commas and spaces are ignored. `Layout.run` runs the pieces of a model,
+each a function of the output of the previous piece, with marks between stages:
 
 ```python
 import functools
@@ -298,11 +306,10 @@ config = mw.make_config(
 lowered = mw.jit(step, config).lower({{"E": w, "t": 9 * [w], "L": w}}, xs, ys)
 ```
 
-Stages may hold nothing but a head, and two bars in a row leave one empty: it takes a
-place in the schedule, and no time, also under `auto` and in files. What goes through
-the model passes it by, straight to the next stage that holds something. In place of
-`--times`, `--layout` draws a schedule for stages of this many pieces; here nothing is
-in stage 5:
+A stage may have only a head, and two bars in a row make an empty stage: it has a
+position in the schedule and takes no time, also under `auto` and in files. Activations
+are sent past it to the next stage that is not empty. Instead of `--times`, `--layout`
+draws a schedule for stages with these numbers of pieces; here stage 5 is empty:
 
 ```sh
 meshwright schedule Interleaved1F1B --meshes 4 --microbatches 4 \\
@@ -324,19 +331,19 @@ The bars must leave as many stages on each mesh as the schedule wants.
 {graphs}{vocabulary}
 ## Microbatches of a few shapes
 
-Sequences of some lengths, in buckets, need not be padded to the longest: in the place
+Sequences in buckets of a few lengths need not be padded to the longest: instead
 of an array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch,
-and these may differ in their shapes. There is one set of programs for each shape,
-however often it comes, and all gradients are summed in the same buffers. A mean is that
-of microbatches, whatever their lengths; where positions count, sum, and divide by their
-number. Results of several shapes cannot be stacked, and sequences that are cut into
-chunks are of one length.
+and these may have different shapes. There is one set of programs for each distinct
+shape, and all gradients are summed in the same buffers. A mean is over
+microbatches, whatever their lengths; for a mean over positions, sum and divide by their
+number. Results of different shapes cannot be stacked, and sequences in
+chunks must have one length.
 
-Under a fixed schedule, microbatches run in the order of the list. `auto` chooses it by
-their times: here the short ones fill the pipeline, so that its end waits less for the
-first long one, and their backwards run beside the forwards of these. On the command
-line `--scales` says how many times as long each one takes; towers, layouts, files and
-`meshwright simulate` know it as well:
+Under a fixed schedule, microbatches run in the order of the list. `auto` chooses an
+order by their times: here the short ones fill the pipeline, so that the last mesh waits
+less for the first long one, and their backwards run while long forwards run elsewhere.
+On the command line `--scales` gives the relative length of each microbatch, also with
+towers, layouts and files, and for `meshwright simulate`:
 
 ```sh
 meshwright schedule 1F1B --scales 3,1,1,3,1,3
@@ -347,21 +354,21 @@ meshwright schedule auto --scales 3,1,1,3,1,3
 {scaled}```
 
 The order may differ between stages, and between forwards and backwards. It is never
-later than 1F1B in the order of the list, or another fixed schedule that fits. Memory is
-counted in microbatches, whatever their lengths. In a program, those of a shape take
-what the fragments of the first one do, in floating point work or
-[on a device](#a-searched-schedule), and each gradient is added to the sum as its turn
-comes. Where something else goes from one microbatch to the next, such as a state, they
-keep the order of the list, as those of one shape do.
+longer than 1F1B, or another fixed schedule that fits, in the order of the list. Memory
+is counted in microbatches, whatever their lengths. In a program, microbatches of equal
+shape take the time of the first one, in floating point work or
+[on a device](#a-searched-schedule), and gradients are summed in the order of
+backward passes. If a state is carried from one microbatch to the next, and among
+microbatches of equal shape, the order of the list is kept.
 
 ## An optimizer that does not wait
 
-To clip by the global norm, or to leave out a step whose gradients are not finite, all
-stages wait for each other at the end of a step, and with them the bubbles come back
+To clip by the global norm, or to skip a step with gradients that are not finite, all
+stages wait for each other at the end of a step, which brings back the bubbles
 that a zero-bubble schedule has filled. With `post_validate` each stage updates as soon
-as it has its own gradients, if these alone do not say yet that the norm is too large.
-The next step begins with `settle`, when the whole norm is known: where it changes
-something, the update is undone and done again, clipped, or not at all if the norm is
+as it has its own gradients, unless these alone show that the norm is too large.
+The next step begins with `settle`, when the global norm is known: if needed,
+the update is undone and repeated with clipping, or skipped if the norm is
 not finite.
 
 ```python
@@ -395,22 +402,21 @@ config = mw.make_config(
 lowered = mw.jit(train, config).lower(weights, optimizer.init(weights), xs, ys)
 ```
 
-Parameters and state are those of the waiting form (`post_validate=False`) in every bit.
-For that the parameters, the state and the gradients before the last update are kept
-until it is settled: one array more for each of them.
+Parameters and state are bit for bit those of `post_validate=False`.
+To undo an update, the parameters, state and gradients before it are kept
+until it is settled: one more array for each of them.
 
-With `settle` the first forward still needs the norm of the step before. A step that is
-made by `optimizer.ahead(step, lambda f: mw.jit(f, config))`, of a step without
-`settle`, does not: it is issued with the parameters as they are, and issued again if
-the norm says so; its arguments cannot be donated. The first mesh then begins the next
-step when it has ended its own work, not when the last one has. What that gains is the
-time between the end of its work and that of the whole step, for 8 meshes and 24
-microbatches:
+With `settle` the first forward still needs the norm of the previous step.
+`optimizer.ahead(step, lambda f: mw.jit(f, config))` avoids this, for a step without
+`settle`: it issues the step with the current parameters, and issues it again if
+the norm requires that; its arguments cannot be donated. The first mesh then begins the
+next step when it has ended its own work, not when the last mesh has. This gains the
+time between the two, for 8 meshes and 24 microbatches:
 
 {ahead_table}
 
-The chain must treat each array alone. One that does not, such as one with
-`optax.clip_by_global_norm`, is refused by `init` with its name:
+The Optax chain must treat each array separately. `init` refuses others, such as
+`optax.clip_by_global_norm`, by name:
 
 ```
 pipeline.optimizer: the chain cannot be undone array by array for clip_by_global_norm:
@@ -420,47 +426,47 @@ what else reads all gradients out, or take post_validate=False
 
 ## Overlapped pairs
 
-A device runs one program after the other, so that nothing hides the collectives of a
-fragment that has nothing else to do meanwhile. Where a schedule has two actions in one
-step (DualPipe, DualPipeV, Combined1F1B, CombinedInterleaved1F1B and files), or `auto` a
-backward after a forward, the two become one program (`mpmd-fuse-overlapped-pairs`),
-whose compiler can run the collectives of the one beside the work of the other. There is
-one such program for all microbatches that compute the same, with the donations of both;
-effects keep their order. What a step gains, `meshwright simulate`
-[shows](simulate.md#overlapped-pairs).
+A device runs one program after the other, so nothing overlaps with the collectives of a
+fragment unless the fragment itself has independent work. If a schedule has two actions
+in one step (DualPipe, DualPipeV, Combined1F1B, CombinedInterleaved1F1B and files), or
+`auto` a backward after a forward, the two become one program
+(`mpmd-fuse-overlapped-pairs`), whose compiler can overlap the collectives of one part
+with the computation of the other. Microbatches with equal computations share this
+program; it has the donations of both parts, and keeps the order of effects. `meshwright
+simulate` [shows](simulate.md#overlapped-pairs) what a step gains.
 
-Option `mpmd_fuse_overlapped_pairs` is on, and pairs where a half has collectives:
-those of `shard_map`, or that shardings make. Pairs stay apart, each with a remark of
-category `overlap` (`mpmd_remarks`), where
+Option `mpmd_fuse_overlapped_pairs` is on by default and applies if one of the parts has
+collectives, from `shard_map` or shardings. A pair is not made, with a remark of kind
+`overlap` (`mpmd_remarks`), if
 
 - neither half has collectives, as on meshes of one device;
-- something else runs between the two on their mesh, or acts on the world;
-- the second needs what the first computes, directly or by way of other meshes;
-- the step would be longer for it, as the first would wait for what only the second
-  needs, or neighbours for what one of them computes. With `mpmd_schedule_device`, the
-  [cost model](cost-model.md#overlapped-pairs) says so, and transfers take their
-  time, one after the other on the ways out of a mesh and into one; without, the shorter
-  one is taken to be hidden, work is counted in operations, and transfers take nothing.
+- another fragment runs between the two on their mesh, or a side effect would be moved;
+- the second part depends on the first, directly or through other meshes;
+- the step would become longer, because the first part would wait for operands of
+  the second, or neighbours would wait for results. With `mpmd_schedule_device`, the
+  [cost model](cost-model.md#overlapped-pairs) decides, including
+  transfers, one at a time into and out of a mesh; without it, the shorter
+  part counts as hidden, work is counted in operations, and transfers take no time.
 
-A pair holds what both read and return until both have ended, and neighbours get the
-result of a forward when the backward has ended, too. Where each mesh starts its next
-pair with what the last ones of both neighbours have made, it waits for transfers in
-between. So these schedules split backwards: the gradient of the input is paired, and
-that of the weights, which no neighbour waits for, follows by itself while the pair's
-results travel,
+A pair keeps the operands and results of both parts until both have ended, and
+neighbours get the result of the forward only then. If each mesh starts its next
+pair with results of the last pairs of both neighbours, it waits for transfers in
+between. So these schedules split backward passes: the gradient of the input is in the
+pair, and that of the weights, which no neighbour waits for, follows separately while
+the pair's results are sent,
 
 ```
 mesh 1 | F2+I0 W0 F3+I1 W1
 mesh 2 | F1+I0 W0 F2+I1 W1
 ```
 
-where the step is shorter for that, and else is a part of the pair as well. How much of
-the exchanges of experts is hidden by the compilers of H100 and v5p, and what a step
-gains, is measured [there](hardware.md#overlapped-pairs).
+unless the step is shorter with both in the pair.
+[Measurements](hardware.md#overlapped-pairs) show the share of expert exchanges that the
+compilers of H100 and v5p hide, and the gain for a step.
 
 ## Published figures
 
-What papers say of their schedules, beside what `meshwright schedule` draws on 8 meshes,
+Figures of papers, compared with those of `meshwright schedule` on 8 meshes,
 with forward, `I` and `W` of equal length and no transfers. Real runs have transfers,
 unequal stages and collectives. N is the number of meshes, M of microbatches, v of
 stages on a mesh, K of chunks; B is the idle time of 1F1B.
@@ -471,11 +477,11 @@ An even share is that of one mesh in the activations of one microbatch, beside a
 
 ## A schedule of your own
 
-`file:PATH` in place of a name reads a CSV file: a line for each mesh, a cell for
+`file:PATH` in place of a name reads a CSV file, in the format of PyTorch's pipelining:
+a line for each mesh, a cell for
 each action, in order. A cell is stage, letter and microbatch; `(0F3;7B1)OVERLAP_F_B`
-is an overlapped pair, of a forward and a backward (`B` or `I`) of another microbatch,
-an empty cell an idle slot that means nothing. PyTorch's pipelining writes its
-computations in this form. A file that begins with a brace is JSON, as `meshwright
+is an overlapped pair, of a forward and a backward (`B` or `I`) of another microbatch;
+empty cells are ignored. A file that begins with a brace is JSON, as `meshwright
 schedule NAME --json` prints it: `meshes`, each with its `actions`, each with `stage`,
 `kind` (the letter) and `microbatch`, and `"overlaps_next": true` in the first of an
 overlapped pair. Times and figures in it are not read. `meshwright schedule NAME --csv`
@@ -486,8 +492,8 @@ a [layout](#layouts), and a row of nothing but a comma a mesh that holds nothing
 ```
 {csv}```
 
-Refused are, with row and column: unknown cells, an action twice, work that is
-missing, a backward before its forward, a stage in two rows, overlapped pairs of one
+Errors, with row and column, are: unknown cells, duplicate or missing
+actions, a backward before its forward, a stage in two rows, overlapped pairs of one
 microbatch, and orders in which meshes wait for each other forever:
 
 ```
@@ -498,57 +504,56 @@ meshes, and as many microbatches as the program.
 
 ## What the compiler makes of it
 
-Data flow always wins, and so do effects: fragments of one mesh that draw random
-numbers or act on the world keep the order of the program
+Data flow takes precedence over a schedule, and so do effects: fragments of one mesh
+with random numbers or side effects keep the order of the program
 ([import.md](import.md)). {lists}
-and files are complete lists. They need their stages on their meshes and, if the
-drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`); it is an
-error if they are not there, and a warning if data flow contradicts the list. Those that
-overlap split them as well, and a `B` is both halves. A
-backward that was not split takes the place of its `I`; that changes nothing for the
-first stage, where each `W` follows its `I` at once. Stages that send their gradient
-to their own mesh, at the bottom of a V, are never split, nor are stages that train
-nothing (a frozen backbone) and the first one that trains: they have no halves.
+and files are complete lists of actions. They need their stages on their meshes and, if
+the drawing has `W`, split backward fragments (option `mpmd_split_bwd_fragments`);
+otherwise there is an error, and a warning if data flow contradicts the list. Schedules
+with pairs also split them; their `B` is both halves. A
+backward that was not split takes the position of its `I`; this changes nothing for the
+first stage, where each `W` directly follows its `I`. Three kinds of stages are never
+split: at the bottom of a V, where the gradient stays on the mesh, stages without
+trained parameters (a frozen backbone), and the first stage with some.
 
-The sum of the gradients is merged into the last microbatch that it adds, which
-then needs all the others. Where a schedule runs the microbatches backwards
-(CircularWithReversedBackward, LoopedBFS), or the sum goes to a copy of the stage
-(DualPipe), that contradicts it. `mw.jit` therefore sets
-`mpmd_merge_inferred_after_scheduling` for these: the order is then the drawn one,
+A sum of gradients after the calls is merged into the last microbatch that it adds,
+which then needs all the others. This contradicts schedules that run the microbatches in
+reverse order (CircularWithReversedBackward, LoopedBFS), or whose sum includes a copy of
+the stage (DualPipe). For these `mw.jit` sets
+`mpmd_merge_inferred_after_scheduling`: the order is then the drawn one,
 and the gradients of all microbatches are kept until they are summed. With the option
-off, a warning says which microbatches depend on each other, and summing from the
-last microbatch to the first is another remedy. A gradient that is taken around all
+off, a warning says which microbatches depend on each other; another remedy is to sum
+from the last microbatch to the first. A gradient around all
 calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
-first, and contradicts all schedules that go the other way.
+first, and contradicts all schedules with ascending microbatches.
 
-`mw.pipeline.accumulate` does better: it adds up inside of the backward of each stage,
-so there is one sum whatever the number of microbatches, and no microbatch waits for
-another one. Only where the microbatches run backwards are the gradients kept.
+`mw.pipeline.accumulate` avoids this: it adds up gradients inside the backward pass of
+each stage, so there is one sum whatever the number of microbatches, and no microbatch
+waits for another. Only schedules in reverse order keep all gradients.
 
-The other schedules are facts about pairs of fragments on a mesh, "this before
-that". Where there is none, or where data flow says otherwise, the order of the
-program stays, so a program of another shape than a pipeline is not refused; its
-order is just not the one that is drawn. The zero-bubble ones among them say little
-about `W`; a pipeline gets the drawn order with `mpmd_complete_schedule`.
+The other schedules are relations between pairs of fragments on a mesh. Pairs that are
+not related, or that data flow orders otherwise, keep the order of the program, so a
+program that is not a pipeline is accepted, but its order is not the drawn one.
+Zero-bubble relations leave most positions of `W` open; a pipeline gets the drawn order
+with `mpmd_complete_schedule`.
 
-A list has at most 4194304 actions. More do not come from a program, but from an error
-in a number, such as a call counter that does not count from 0; the message names it.
+A list has at most 4,194,304 actions. More are usually the result of a wrong number,
+such as a call counter that does not start from 0, which the message names.
 
-A new schedule is a file in `meshwright/Schedule` that makes the lists, or the
-facts, and a line in `BuiltinSchedules.def`.
+[How to add a schedule](developing/adding.md#a-schedule).
 """
 
 SECTIONS = [
     (
         "none",
-        "The order of the program; here, of one written microbatch by microbatch.",
+        "The order of the program, here written microbatch by microbatch.",
     ),
     ("GPipe", "Every mesh keeps all microbatches."),
     ("1F1B", "The bubble of GPipe, but mesh m of N keeps N − m microbatches at most."),
     (
         "Eager1F1B",
-        "With transfers that take time, 1F1B waits for them in every round. Twice "
-        "as many forwards in flight hide them, for twice the memory.",
+        "If transfers take time, 1F1B waits for them in every round. Twice "
+        "the forwards in flight hide them, for twice the memory.",
     ),
     (
         "GPipeBut1F1BForLastMesh",
@@ -556,18 +561,18 @@ SECTIONS = [
     ),
     (
         "Circular",
-        "Two stages on each mesh. As many microbatches as meshes, a phase, go "
+        "Two stages on each mesh. A phase of one microbatch per mesh goes "
         "through all stages before the next phase.",
     ),
     (
         "CircularWithReversedBackward",
-        "The backward work in exactly the opposite order of the forward work.",
+        "Circular, with backward work in exactly the reverse order of forward work.",
     ),
     (
         "Interleaved1F1B",
         "Two stages on each mesh: the pipeline fills and drains in half the time, "
-        "for more transfers. Microbatches must fall into equal rounds of at least "
-        "as many as there are meshes.",
+        "for more transfers. Microbatches must divide into equal rounds of at least "
+        "one per mesh.",
     ),
     (
         "Combined1F1B",
@@ -577,13 +582,13 @@ SECTIONS = [
     ),
     (
         "CombinedInterleaved1F1B",
-        "The same in the order of Interleaved1F1B.",
+        "Combined1F1B in the order of Interleaved1F1B.",
     ),
     (
         "KimiK2",
-        "Interleaved1F1B with one more forward in flight: also on the last mesh a "
-        "backward and the forward after it are of different microbatches, so that "
-        "the communication of experts in one can run beside the other.",
+        "Interleaved1F1B with one more forward in flight: even on the last mesh a "
+        "backward and the next forward are of different microbatches, so that "
+        "communication of experts in one can overlap with the other.",
     ),
     (
         "Seq1F1B",
@@ -592,26 +597,26 @@ SECTIONS = [
     ),
     (
         "SlimPipe",
-        "The same over two stages on each mesh; drawn here with one chunk, which is "
+        "Seq1F1B with two stages on each mesh; drawn here with one chunk, which is "
         "Interleaved1F1B.",
     ),
     (
         "VocabParallel1F1B",
-        "Each mesh has a stage of a chain and a part of the head: `S` takes the logits "
-        "of its part of the vocabulary, their maximum and sum, and `T` needs those of "
-        "all parts. Mesh m of N keeps N − m + 2 microbatches, and the last one has as "
-        "much to do as the others. What can be cut is described "
-        "[below](#large-vocabularies).",
+        "Each mesh has a stage of a chain and a part of the head: `S` computes the "
+        "logits of its part of the vocabulary, their maximum and sum, and `T` needs "
+        "those of all parts. Mesh m of N keeps N − m + 2 microbatches, and the last "
+        "mesh has as much work as the others. [Below](#large-vocabularies) is how to "
+        "use it.",
     ),
     (
         "LoopedBFS",
-        "Two stages on each mesh, and all microbatches through one after another, "
-        "so that the gradients of a stage are complete early.",
+        "Two stages on each mesh. All microbatches go through one stage before the "
+        "next, so that the gradients of a stage are complete early.",
     ),
     (
         "ZeroBubbleH1",
-        "The gradients of weights wait until nothing else can be done. The bubble "
-        "of 1F1B shrinks to a third at these costs.",
+        "Gradients of weights are computed when the mesh would be idle. With equal "
+        "times the bubble of 1F1B shrinks to a third.",
     ),
     (
         "ZeroBubbleH2ZeroTxLatency",
@@ -620,11 +625,13 @@ SECTIONS = [
     ),
     (
         "ZeroBubbleH2HalfTxLatency",
-        "The same, if a transfer takes half as long as a forward.",
+        "No idle time between first and last action, if a transfer takes half as "
+        "long as a forward.",
     ),
     (
         "ZeroBubbleH2FullTxLatency",
-        "The same, if a transfer takes as long as a forward.",
+        "No idle time between first and last action, if a transfer takes as long "
+        "as a forward.",
     ),
     (
         "InterleavedZeroBubble",
@@ -634,31 +641,32 @@ SECTIONS = [
     (
         "ZeroBubbleV",
         "Two stages on each mesh, placed like a V: the first mesh also has the last "
-        "stage. No bubble as ZeroBubbleH2, with the memory of 1F1B's first mesh on "
-        "every mesh.",
+        "stage. No idle time between first and last action, with the memory of "
+        "1F1B's first mesh on every mesh.",
     ),
     (
         "VHalf",
-        "The same V with about half of that memory: a microbatch moves through the "
-        "meshes at an even pace, and the next one follows as soon as its actions fit "
-        "between. Some bubble instead.",
+        "A V with about half of the memory of ZeroBubbleV, for some bubble: a "
+        "microbatch moves through the meshes at an even pace, and the next one follows "
+        "as soon as its actions fit in between.",
     ),
     (
         "VMin",
-        "The same with about a third of the memory, and more bubble where stages are "
-        "not alike.",
+        "A V with about a third of the memory of ZeroBubbleV, and more bubble if "
+        "stages are unequal.",
     ),
     (
         "DualPipeV",
-        "Placed like a V as well; the forward of one stage runs with the backward of "
-        "the other, so that the communication of experts overlaps with computation. "
-        "Needs twice as many microbatches as meshes.",
+        "Placed like a V; the forward of one stage overlaps with the backward of "
+        "the other, so that communication of experts overlaps with computation. "
+        "Needs at least twice as many microbatches as meshes.",
     ),
     (
         "DualPipe",
-        "The model twice: stage 4 + j is a copy of stage j, microbatches enter at "
-        "both ends. The program must add the gradients of the copies. Needs an even "
-        "number of meshes and twice as many microbatches.",
+        "Two copies of the model: stage 4 + j is a copy of stage j, and microbatches "
+        "enter at both ends. The program must add the gradients of the copies. Needs "
+        "an even number of meshes, and an even number of microbatches of at least two "
+        "per mesh.",
     ),
     (
         "ParallelPipelinesWithWrapAround",
@@ -673,10 +681,10 @@ SECTIONS = [
     ),
     (
         "auto",
-        "Searched: for the work of the program's own stages, the shortest order "
-        "that a search finds in the memory of 1F1B. Never longer than another schedule "
-        "of this page that fits; drawn here for stages that are alike. How to give "
-        "times and memory is described [below](#a-searched-schedule).",
+        "The shortest order that a search finds for the times of the program's stages, "
+        "in the memory of 1F1B. Never longer than another schedule of this page that "
+        "fits; drawn here for equal stages. [Below](#a-searched-schedule) is how to "
+        "give times and memory.",
     ),
 ]
 

@@ -9,10 +9,10 @@ from typing import Any
 GRAPHS = """\
 ## Graphs of towers
 
-Stages need not be one chain. In a model that sees and reads, two towers feed a third
+Stages need not be one chain. In a model of images and text, two towers feed a third
 part; an encoder feeds every stage of a decoder; parts of a model have losses of their
-own. A mark with a tower begins a stage of that tower, also its first one. What the
-stage reads of other towers goes through its mark as well:
+own. A mark with a tower begins a stage of that tower, including its first one. Values
+that the stage reads from other towers pass through its mark as well:
 
 ```python
 def seeing(weights, image, text, y):
@@ -37,14 +37,14 @@ weights = {{"vision": [w, w], "text": [w, w]}}
 lowered = mw.jit(step, config).lower(weights, xs, xs, ys)
 ```
 
-What feeds what is read off the program; without `towers` each stage has a mesh of its
-own, tower after tower. An operation belongs to the last stage that it depends on. Of
-several that do not depend on each other it is the one whose tower goes on after it, or
-else the one of the tower that is marked last: that is where two towers meet in a loss.
-What another stage has made may also be read without a mark. Where it is differentiated
-is then read off the values that were saved; what saves none, such as the gradient of a
-bias, is computed by the reader. A tower may be applied several times in a call, with as
-many marks each time; the gradient is taken inside of the call.
+The edges between towers are derived from the program; without `towers` each stage has a
+mesh of its own, tower after tower. An operation belongs to the last stage that it
+depends on. If it depends on several independent stages, it belongs to the one whose
+tower continues after it, or else to the tower that is marked last, as for two towers
+that meet in a loss. Values of another stage may also be read without a mark; their
+derivative is then placed by the values that it saves, and by its reader if it saves
+none, as for the gradient of a bias. A tower may be applied several times in a call,
+with the same number of marks each time; take the gradient inside the call.
 
 On the command line, a schedule is named with its towers: their numbers of stages, what
 feeds what (`vision>text`, from the last stage to the first; `vision.0>text.2`; to all
@@ -59,21 +59,21 @@ meshwright schedule 'auto:vision:2;text:2;vision>text.*' --microbatches 4
 ```
 {towers}```
 
-`Towers` runs each tower in the order of its own schedule. That knows nothing of the
-stages after it, so forwards go ahead, until each stage that feeds another keeps one
-microbatch more than that: with 1F1B everywhere, as many as there are stages from it to
-the end. On a mesh of several towers, what is ready first runs first, and the order of
-each tower stays. Schedules with overlapped pairs, with the model twice, or that run
-microbatches backwards are no schedules of a tower.
+`Towers` runs each tower in the order of its own schedule. Since a tower's schedule does
+not know the stages after it, forwards run ahead until each stage that feeds another
+keeps one microbatch more than that stage: with 1F1B everywhere, the number of stages
+from it to the end. On a mesh of several towers, the action that is ready first runs
+first, and the order of each tower is kept. A tower cannot use schedules with overlapped
+pairs, with two copies of the model, or with microbatches in reverse order.
 
-`auto` searches an order of all stages at once, with their times, in the memory that
-1F1B has: each mesh as many microbatches as there are stages from the first one of its
-tower to the end, `--memory` otherwise. It is never later than towers that all follow
-one schedule, or for up to three towers any mixture of GPipe, 1F1B and ZeroBubbleH1,
-where these fit. Of the 100 random graphs of two or three towers that
-`bench/tower_schedules.py` draws, its order is shorter than the best such mixture in 51,
-as long in 49, proven to be the shortest in 92, and 0.1 % above the lower bound on
-average.
+`auto` searches one order of all stages by their times, within the memory of
+1F1B (on each mesh the number of stages from the first one of its
+tower to the end) or `--memory`. It is never longer than towers that all follow
+one schedule, nor, for up to three towers, than any mixture of GPipe, 1F1B and
+ZeroBubbleH1 that fits. For 100 random graphs of two or three towers
+(`bench/tower_schedules.py`), its order is shorter than the best such mixture in 51,
+equal in 49, proven to be the shortest in 92, and on average 0.1 % above the lower
+bound.
 
 Tessel (arXiv:2311.15269) orders such graphs by a part that repeats without idle time.
 `auto` finds orders to which each further microbatch adds no more than its work on the

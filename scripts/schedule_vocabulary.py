@@ -41,12 +41,12 @@ lowered = mw.jit(step, config).lower(
 SECTION = """\
 ## Large vocabularies
 
-With 256,000 tokens, the head of a model takes as long as several layers, and the last
-stage is the slowest. `mw.pipeline.vocabulary(embed, head)` cuts both of a model's own
-functions over all meshes along the vocabulary, which is the leading axis of all their
-weights; weights, gradients and moments are then in parts on the meshes. Under
-[VocabParallel1F1B](#vocabparallel1f1b) these parts are units of their own, here also
-those of the embedding, `E` forward and `G` back:
+With a vocabulary of 256,000, the head of a model takes as long as several layers, and
+the last stage is the slowest. `mw.pipeline.vocabulary(embed, head)` splits these two
+functions of a model over all meshes along the vocabulary, which is the leading axis of
+all their weights; weights, gradients and moments are split the same way. Under
+[VocabParallel1F1B](#vocabparallel1f1b) the parts are scheduled separately, here
+including those of the embedding, `E` forward and `G` backward:
 
 ```sh
 meshwright schedule VocabParallel1F1B --meshes 4 --microbatches 4 --stages-per-mesh 3
