@@ -172,3 +172,51 @@ def test_a_library_that_another_process_has(allowed):
     last = said.strip().splitlines()[-1]
     assert "target v5e:2x2: libtpu" in last
     assert "another process has the library; set ALLOW_MULTIPLE_LIBTPU_LOAD=1" in last
+
+
+def test_exchanges_of_a_pair_start_before_they_are_waited_for():
+    chips = np.array(mw.aot.devices("v5e:2x2"))
+    meshes = {f"m{i}": Mesh(chips[2 * i : 2 * i + 2], ("x",)) for i in range(2)}
+
+    def expert(w, x):
+        x = jax.lax.all_to_all(x, "x", 1, 0, tiled=True)
+        return jax.lax.all_to_all(jnp.tanh(x @ w[0]), "x", 0, 1, tiled=True)
+
+    def loss(params, x):
+        specs = {"in_specs": (P("x"), P("x")), "out_specs": P("x")}
+        layer = jax.shard_map(expert, mesh=meshes["m0"], **specs)
+        for i, w in enumerate(params):
+            x = mw.named_computation(layer, name=f"stage{i}")(w, x)
+        last = mw.named_computation(lambda x: (x**2).mean(), name="stage1")
+        return last(x)
+
+    def step(params, xs):
+        total = None
+        for m, x in enumerate(xs):
+            grads = mw.call(jax.grad(loss), call_counter=m)(params, x)
+            total = grads if total is None else jax.tree.map(jnp.add, total, grads)
+        return total
+
+    config = mw.make_config(
+        meshes,
+        {"stage0": "m0", "stage1": "m1"},
+        name_to_stage_assignment={"stage0": 0, "stage1": 1},
+        partitioning_options={
+            "mpmd_infer_transfers": True,
+            "mpmd_pipeline_schedule": "Combined1F1B",
+        },
+    )
+    split = NamedSharding(meshes["m0"], P("x"))
+    params = [jax.ShapeDtypeStruct((2, 256, 256), jnp.float32, sharding=split)] * 2
+    xs = [jax.ShapeDtypeStruct((256, 2, 256), jnp.float32, sharding=split)] * 4
+    lowered = mw.jit(step, config).lower(params, xs)
+    program = lowered.partitioning_result.program
+    pairs = {
+        program["fragments"][item["fragment"]]["name"]
+        for item in program["items"]
+        if "overlapped" in item
+    }
+    assert pairs
+    texts = lowered.compile().mpmd_executable.runtime_executable().hlo_texts()
+    for name in pairs:
+        assert "all-to-all-start(" in texts[name], name

@@ -89,12 +89,23 @@ def test_a_late_half_follows_its_pair():
     )
 
 
-@pytest.mark.parametrize("is_gpu", [True, False])
-def test_gpus_start_collectives_of_pairs_early(is_gpu):
-    mesh = types.SimpleNamespace(is_gpu=is_gpu)
-    name = "xla_gpu_enable_latency_hiding_scheduler"
-    assert pair_options(mesh, {}) == ({name: True} if is_gpu else {})
-    assert pair_options(mesh, {name: False}) == {name: False}
+@pytest.mark.parametrize(
+    ("platform", "name"),
+    [
+        ("gpu", "xla_gpu_enable_latency_hiding_scheduler"),
+        ("tpu", "xla_tpu_enable_async_all_to_all"),
+        ("cpu", None),
+    ],
+)
+def test_compilers_start_collectives_of_pairs_early(platform, name):
+    mesh = types.SimpleNamespace(platform=platform)
+    options = pair_options(mesh, {"other": 1})
+    assert options["other"] == 1
+    if name is None:
+        assert options == {"other": 1}
+    else:
+        assert options[name] is True
+        assert pair_options(mesh, {name: False})[name] is False
 
 
 def test_auto_pairs_where_time_and_memory_allow():

@@ -63,7 +63,7 @@ def versions() -> dict[str, str]:
 
 def surroundings(meshes: Mapping[str, ProgramMesh]) -> dict[str, Any]:
     """What code depends on beside options and devices."""
-    platforms = sorted({_platform(mesh) for mesh in meshes.values()})
+    platforms = sorted({mesh.platform for mesh in meshes.values()})
     flags = ["XLA_FLAGS", *(f for p in platforms for f in _FLAGS.get(p, ()))]
     return {
         "versions": versions(),
@@ -96,15 +96,11 @@ def _plugins(platform: str) -> dict[str, str]:
     return found
 
 
-def _platform(mesh: ProgramMesh) -> str:
-    return "gpu" if mesh.is_gpu else mesh.devices[0].platform
-
-
 def describe_mesh(mesh: ProgramMesh) -> dict[str, Any]:
     """Which other devices run the code for these."""
     processes = list(dict.fromkeys(d.process_index for d in mesh.devices))
     return {
-        "platform": _platform(mesh),
+        "platform": mesh.platform,
         "kind": mesh.devices[0].device_kind,
         # How it falls into processes counts, not which ones they are.
         "processes": [processes.index(d.process_index) for d in mesh.devices],

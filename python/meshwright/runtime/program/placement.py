@@ -172,6 +172,8 @@ class ProgramMesh:
             self.is_described or self.client.process_index() in self.processes
         )
         self.is_gpu = self.devices[0].platform in _GPUS
+        # One name for GPUs of all vendors.
+        self.platform = "gpu" if self.is_gpu else self.devices[0].platform
         self.default_kind, self.kinds = described.memory_kinds(self.devices[0])
         # Meshes that have some of these devices as well, by name; and the first of
         # all that hang together in this way.
