@@ -16,7 +16,8 @@ FailureOr<CallOrder> mlir::sdy::getOrderOfInlining(ModuleOp module,
                                                    int64_t maxInlinedOps) {
   CallOrder order = getCallOrder(module, symbols, isFuncCall);
   if (order.recursiveCalls.empty()) {
-    if (failed(verifyInlinedSize(order, symbols, isFuncCall, maxInlinedOps)))
+    if (order.hasCalls &&
+        failed(verifyInlinedSize(order, symbols, isFuncCall, maxInlinedOps)))
       return failure();
     return order;
   }

@@ -78,6 +78,8 @@ struct FlattenCallGraphPass
         getOrderOfInlining(getOperation(), symbols, maxInlinedOps);
     if (failed(order))
       return signalPassFailure();
+    if (!order->hasCalls)
+      return;
     std::reverse(order->calleesFirst.begin(), order->calleesFirst.end());
     numClones += Flattener(symbols).run(order->calleesFirst);
   }

@@ -27,6 +27,7 @@
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "meshwright/Text/WholeFile.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
@@ -37,6 +38,9 @@ using namespace mlir::sdy;
 namespace {
 /// The result of one walk over all ops.
 struct Findings {
+  /// Whether there is an axis or a priority, an op that may bring some along, or
+  /// one without uses, which goes while shardings propagate.
+  bool hasWork = false;
   bool hasGroups = false;
   bool hasRules = false;
   bool hasFuncEdges = false;
@@ -74,11 +78,53 @@ static LogicalResult verifyInBody(Operation *op) {
             "mpmd-unshare-bodies before";
 }
 
+static bool bringsWork(TensorShardingAttr sharding) {
+  return sharding && (sharding.anyOfAxisRef([](AxisRefAttr) { return true; }) ||
+                      llvm::any_of(sharding.getDimShardings(),
+                                   [](DimensionShardingAttr dim) {
+                                     return dim.getPriority().has_value();
+                                   }));
+}
+
+static bool signatureBringsWork(func::FuncOp func) {
+  return llvm::any_of(llvm::seq(func.getNumArguments()),
+                      [&](unsigned index) {
+                        return bringsWork(getArgSharding(func, index));
+                      }) ||
+         llvm::any_of(llvm::seq(func.getNumResults()), [&](unsigned index) {
+           return bringsWork(getResultSharding(func, index));
+         });
+}
+
+/// Whether shardings may change, or ops go, because of an op.
+static bool bringsWork(Operation *op, StringAttr shardingName) {
+  if (op->use_empty() && isOpTriviallyDead(op))
+    return true;
+  if (auto func = dyn_cast<func::FuncOp>(op))
+    return signatureBringsWork(func);
+  if (auto edge = dyn_cast<DataFlowEdgeOp>(op))
+    return bringsWork(edge.getShardingAttr());
+  if (auto flow = dyn_cast<DataFlowOpInterface>(op);
+      flow && !isa<ManualComputationOp>(op)) {
+    auto isWork = [](TensorShardingAttr sharding) {
+      return bringsWork(sharding);
+    };
+    return llvm::any_of(flow.getBlockArgumentEdgeOwnerShardings(), isWork) ||
+           llvm::any_of(flow.getOpResultEdgeOwnerShardings(), isWork);
+  }
+  return op->getDiscardableAttr(shardingName) ||
+         (isa_and_nonnull<SdyDialect>(op->getDialect()) &&
+          !isa<MeshOp, ConstantOp, sdy::ReturnOp>(op));
+}
+
 static FailureOr<Findings> inspect(ModuleOp module) {
   Findings findings;
+  auto shardingName = StringAttr::get(module.getContext(), kShardingAttr);
   auto ruleName = StringAttr::get(module.getContext(), kShardingRuleAttr);
   llvm::DenseSet<Type> verified; // Membership only: its order never shows.
   WalkResult result = walkOwnOps(module, [&](Operation *op) -> WalkResult {
+    if (!findings.hasWork)
+      findings.hasWork = bringsWork(op, shardingName);
     findings.hasGroups |= isa<ShardingGroupOp>(op);
     findings.hasFuncEdges |= isa<FuncDataFlowEdgeOp>(op);
     findings.hasRules |= !!op->getDiscardableAttr(ruleName);
@@ -147,6 +193,12 @@ static LogicalResult dump(ModuleOp module, StringRef directory,
   return success();
 }
 
+/// Whether more is asked of propagation than its result.
+static bool isObserved(const SpreadOptions &options) {
+  return options.debugShardingOrigins || options.debugPropagationEdgeSharding ||
+         options.keepShardingRules || !options.dumpDirectory.empty();
+}
+
 FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
                                          const SpreadOptions &options,
                                          SpreadListener onEnd) {
@@ -156,6 +208,11 @@ FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
   FailureOr<Findings> findings = inspect(module);
   if (failed(findings))
     return failure();
+  if (!findings->hasWork && !isObserved(options) && !onEnd) {
+    if (findings->hasRules)
+      dropRules(module);
+    return 0u;
+  }
   ShardingGroups groups;
   if (findings->hasGroups)
     groups = getShardingGroups(module);
