@@ -28,17 +28,22 @@ func::FuncOp mpmd::getSharedBody(CustomCallOp call) {
       call, getSharedBodyName(call));
 }
 
-llvm::MapVector<func::FuncOp, SmallVector<CustomCallOp>>
-mpmd::collectSharedBodies(ModuleOp module) {
-  llvm::MapVector<func::FuncOp, SmallVector<CustomCallOp>> bodies;
-  SymbolTable symbols(module);
+CallsOfBodies mpmd::collectSharedBodies(ModuleOp module,
+                                        FragmentVisitor visit) {
+  // By name first: calls are many, and each body is looked up once.
+  llvm::MapVector<StringAttr, SmallVector<CustomCallOp>> callsOf;
   for (auto func : module.getOps<func::FuncOp>())
     walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
-      for (CustomCallOp call : getSharedBodyCalls(fragment)) {
-        StringAttr name = getSharedBodyName(call).getAttr();
-        bodies[symbols.lookup<func::FuncOp>(name)].push_back(call);
-      }
+      SmallVector<CustomCallOp> calls = getSharedBodyCalls(fragment);
+      for (CustomCallOp call : calls)
+        callsOf[getSharedBodyName(call).getAttr()].push_back(call);
+      if (visit)
+        visit(func, fragment, calls);
     });
+  SymbolTable symbols(module);
+  CallsOfBodies bodies;
+  for (auto &[name, calls] : callsOf)
+    bodies.insert({symbols.lookup<func::FuncOp>(name), std::move(calls)});
   return bodies;
 }
 
@@ -101,24 +106,24 @@ static SmallVector<FragmentOp> getSharingFragments(ModuleOp module) {
   return fragments;
 }
 
-static unsigned inlineSeveralSharedBodies(ModuleOp module,
-                                          RewriterBase &rewriter) {
-  unsigned numInlined = 0;
-  for (FragmentOp fragment : getSharingFragments(module))
-    if (getSharedBodyCalls(fragment).size() > 1) {
-      inlineSharedBodies(fragment, rewriter);
-      ++numInlined;
-    }
-  return numInlined;
-}
-
 unsigned mpmd::changeSharedBodies(
     ModuleOp module, RewriterBase &rewriter,
     llvm::function_ref<unsigned(func::FuncOp body,
                                 ArrayRef<stablehlo::CustomCallOp> calls)>
         change) {
-  unsigned numInlined = inlineSeveralSharedBodies(module, rewriter);
-  for (auto &[body, calls] : collectSharedBodies(module))
+  SmallVector<FragmentOp> several;
+  CallsOfBodies bodies =
+      collectSharedBodies(module, [&](func::FuncOp, FragmentOp fragment,
+                                      ArrayRef<CustomCallOp> calls) {
+        if (calls.size() > 1)
+          several.push_back(fragment);
+      });
+  for (FragmentOp fragment : several)
+    inlineSharedBodies(fragment, rewriter);
+  if (!several.empty())
+    bodies = collectSharedBodies(module);
+  unsigned numInlined = several.size();
+  for (auto &[body, calls] : bodies)
     numInlined += change(body, calls);
   if (numInlined > 0)
     eraseUncalledBodies(module);
@@ -147,7 +152,7 @@ static std::optional<llvm::DenseSet<StringAttr>> findNamed(ModuleOp module) {
 }
 
 unsigned mpmd::eraseUncalledBodies(ModuleOp module) {
-  auto called = collectSharedBodies(module);
+  CallsOfBodies called = collectSharedBodies(module);
   SmallVector<func::FuncOp> uncalled;
   for (auto func : module.getOps<func::FuncOp>())
     if (sdy::isSharedBody(func) && !called.contains(func))

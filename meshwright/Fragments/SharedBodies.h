@@ -34,10 +34,19 @@ SmallVector<stablehlo::CustomCallOp> getSharedBodyCalls(FragmentOp fragment);
 /// The function that has the ops.
 func::FuncOp getSharedBody(stablehlo::CustomCallOp call);
 
-/// The functions that calls in a module name, in the order of their first call,
-/// each with its calls in the order of the program.
-llvm::MapVector<func::FuncOp, SmallVector<stablehlo::CustomCallOp>>
-collectSharedBodies(ModuleOp module);
+/// Shared bodies, in the order of their first call, each with its calls in the order
+/// of the program.
+using CallsOfBodies =
+    llvm::MapVector<func::FuncOp, SmallVector<stablehlo::CustomCallOp>>;
+
+/// Called for each fragment with its function and the calls in it.
+using FragmentVisitor =
+    llvm::function_ref<void(func::FuncOp func, FragmentOp fragment,
+                            ArrayRef<stablehlo::CustomCallOp> calls)>;
+
+/// The functions that calls in a module name.
+CallsOfBodies collectSharedBodies(ModuleOp module,
+                                  FragmentVisitor visit = nullptr);
 
 /// Whether a fragment that nothing reads may go, and may be repeated, by what its
 /// ops do, also those after calls. MLIR's `isPure` knows nothing of these.

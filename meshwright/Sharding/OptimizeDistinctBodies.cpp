@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/Sdy/Transforms/Frames.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "meshwright/IR/EqualBodies.h"
 #include "mlir/IR/IRMapping.h"
@@ -69,6 +70,9 @@ struct OptimizeDistinctBodiesPass
     }
     EqualityClasses<FragmentOp> classes;
     func.walk<WalkOrder::PreOrder>([&](FragmentOp fragment) {
+      // The ops of a shared body are optimized in its function.
+      if (sdy::isFrame(fragment))
+        return WalkResult::skip();
       classes.add(fragment, hashBody(fragment.getRegion()),
                   [](FragmentOp first, FragmentOp other) {
                     return areEqualBodies(first.getRegion(), other.getRegion());

@@ -234,11 +234,15 @@ static bool narrow(func::FuncOp body, ArrayRef<CustomCallOp> calls) {
   return true;
 }
 
-/// Whether a fragment has other ops than the call of one shared body.
-static bool isMixed(FragmentOp fragment) {
-  return !getSharedBodyCalls(fragment).empty() &&
-         !llvm::hasSingleElement(fragment.getBody()->without_terminator());
-}
+namespace {
+/// The fragments of a module by what they have of shared bodies.
+struct FoundFragments {
+  CallsOfBodies bodies;
+  /// Those that may share, in the order of the program: without a call, and with
+  /// other ops beside it. Of what has nothing but its call nothing is asked.
+  SmallVector<FragmentOp> own, mixed;
+};
+} // namespace
 
 namespace {
 struct ShareBodiesPass : mpmd::impl::ShareBodiesPassBase<ShareBodiesPass> {
@@ -249,19 +253,27 @@ struct ShareBodiesPass : mpmd::impl::ShareBodiesPassBase<ShareBodiesPass> {
     ModuleOp module = getOperation();
     isMainThere = module.lookupSymbol("main");
     SymbolTable symbols(module);
-    narrowKnown();
+    FoundFragments found = findFragments();
+    if (narrowKnown(found.bodies))
+      found = findFragments();
     if (inCallees) {
       for (FragmentOp fragment : getFragmentsOfCallees())
         makeOne(fragment, symbols);
       return;
     }
-    unite(symbols);
-    Classes classes =
-        classify([&](FragmentOp fragment) { return mayShare(fragment); });
+    if (!found.mixed.empty()) {
+      unite(found.mixed, symbols);
+      found = findFragments();
+    }
+    llvm::erase_if(found.own,
+                   [&](FragmentOp fragment) { return !mayShare(fragment); });
+    bool isBodyUncalled = hasUncalled(found.bodies);
+    Classes classes = classify(found.own);
     for (ArrayRef<FragmentOp> equal : classes.get())
       if (equal.size() > 1)
         makeOne(equal, symbols);
-    numErased += eraseUncalledBodies(module);
+    if (isBodyUncalled)
+      numErased += eraseUncalledBodies(module);
   }
 
 private:
@@ -281,18 +293,40 @@ private:
     numFragments += calls.size();
   }
 
-  Classes classify(function_ref<bool(FragmentOp)> isMember) {
-    Classes classes;
+  FoundFragments findFragments() {
+    FoundFragments found;
+    llvm::SmallDenseMap<Operation *, bool> sharing;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (mayShareIn(func))
-        walkOutsideFragments<FragmentOp>(func, [&](FragmentOp fragment) {
-          if (isMember(fragment))
-            classes.add(fragment, hashBody(fragment.getRegion()),
-                        [](FragmentOp first, FragmentOp other) {
-                          return areEqualBodies(first.getRegion(),
-                                                other.getRegion());
-                        });
+      sharing[func] = mayShareIn(func);
+    found.bodies = collectSharedBodies(
+        getOperation(), [&](func::FuncOp func, FragmentOp fragment,
+                            ArrayRef<CustomCallOp> calls) {
+          if (!sharing.lookup(func))
+            return;
+          if (calls.empty())
+            found.own.push_back(fragment);
+          else if (!llvm::hasSingleElement(
+                       fragment.getBody()->without_terminator()))
+            found.mixed.push_back(fragment);
         });
+    return found;
+  }
+
+  /// Whether a body has lost its last call.
+  bool hasUncalled(const CallsOfBodies &called) {
+    return llvm::any_of(
+        getOperation().getOps<func::FuncOp>(), [&](func::FuncOp func) {
+          return sdy::isSharedBody(func) && !called.contains(func);
+        });
+  }
+
+  static Classes classify(ArrayRef<FragmentOp> fragments) {
+    Classes classes;
+    for (FragmentOp fragment : fragments)
+      classes.add(fragment, hashBody(fragment.getRegion()),
+                  [](FragmentOp first, FragmentOp other) {
+                    return areEqualBodies(first.getRegion(), other.getRegion());
+                  });
     return classes;
   }
 
@@ -317,9 +351,9 @@ private:
 
   /// Makes one body of calls and other ops, which merging has put together. It
   /// is inlined where it would be the only one.
-  void unite(SymbolTable &symbols) {
+  void unite(ArrayRef<FragmentOp> mixed, SymbolTable &symbols) {
     IRRewriter rewriter(&getContext());
-    Classes classes = classify(isMixed);
+    Classes classes = classify(mixed);
     for (ArrayRef<FragmentOp> equal : classes.get()) {
       FragmentOp first = equal.front();
       inlineSharedBodies(first, rewriter);
@@ -334,10 +368,10 @@ private:
   }
 
   /// Fragments that return an argument now forward it, as canonicalization does
-  /// where the ops are in the fragment.
-  void narrowKnown() {
+  /// where the ops are in the fragment. Returns whether there were any.
+  bool narrowKnown(CallsOfBodies &bodies) {
     SetVector<FragmentOp> changed;
-    for (auto &[body, calls] : collectSharedBodies(getOperation())) {
+    for (auto &[body, calls] : bodies) {
       auto fragments = llvm::map_to_vector(calls, [](CustomCallOp call) {
         return cast<FragmentOp>(call->getParentOp());
       });
@@ -357,6 +391,7 @@ private:
         inlineSharedBodies(fragment, rewriter);
       (void)FragmentOp::canonicalize(fragment, patterns);
     }
+    return !changed.empty();
   }
 
   bool isMainThere = false;
