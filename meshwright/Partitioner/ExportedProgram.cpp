@@ -64,8 +64,8 @@ public:
   FailureOr<ExportedProgram> describe();
 
 private:
-  /// What is said of all values of a type; null, and an error, if it cannot be run.
-  const ExportedProgram::Value *describeType(Value value);
+  /// What is said of all values of a type; an error if it cannot be run.
+  FailureOr<ExportedProgram::Value> describeType(Value value);
   FailureOr<unsigned> addValue(Value value, StringRef memoryKind = "");
   LogicalResult addCall(FragmentCallOp call);
   LogicalResult addTransfer(TransferOp transfer);
@@ -81,53 +81,48 @@ private:
   std::optional<LastUses> lastUses;
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
-  DenseMap<Type, ExportedProgram::Value> types;
+  /// The kinds of values by memory kind, where their types say none, and type.
+  llvm::StringMap<DenseMap<Type, unsigned>> kinds;
   DenseMap<Value, unsigned> valueIds;
   /// By function and mesh.
   DenseMap<std::pair<Operation *, unsigned>, unsigned> fragmentIds;
 };
 } // namespace
 
-const ExportedProgram::Value *Describer::describeType(Value value) {
-  auto [entry, isNew] = types.try_emplace(value.getType());
-  if (!isNew)
-    return &entry->second;
+FailureOr<ExportedProgram::Value> Describer::describeType(Value value) {
   auto type = dyn_cast<MeshTensorType>(value.getType());
-  if (!type) {
-    emitError(value.getLoc())
-        << "cannot be run: expected a tensor on a mesh, but got "
-        << value.getType();
-    return nullptr;
-  }
+  if (!type)
+    return emitError(value.getLoc())
+           << "cannot be run: expected a tensor on a mesh, but got "
+           << value.getType();
   auto found = meshIds.find(type.getMeshName());
-  if (found == meshIds.end()) {
-    emitError(value.getLoc()) << "cannot be run: mesh \"" << type.getMeshName()
-                              << "\" is not in the topology";
-    return nullptr;
-  }
+  if (found == meshIds.end())
+    return emitError(value.getLoc())
+           << "cannot be run: mesh \"" << type.getMeshName()
+           << "\" is not in the topology";
   unsigned mesh = found->second;
   RankedTensorType global = type.getRankedTensorType();
   RankedTensorType local = type.getLocalTensorType(program.meshes[mesh].shape);
   StringAttr kind = type.getMemoryKind();
-  entry->second = {mesh,
-                   global,
-                   type.getSharding(),
-                   kind ? kind.str() : "",
-                   countBytes(global),
-                   countBytes(local)};
-  return &entry->second;
+  return ExportedProgram::Value{mesh,
+                                global,
+                                type.getSharding(),
+                                kind ? kind.str() : "",
+                                countBytes(global),
+                                countBytes(local)};
 }
 
 FailureOr<unsigned> Describer::addValue(Value value, StringRef memoryKind) {
-  const ExportedProgram::Value *described = describeType(value);
-  if (!described)
-    return failure();
-  unsigned id = program.values.size();
-  valueIds[value] = id;
-  ExportedProgram::Value &added = program.values.emplace_back(*described);
-  if (added.memoryKind.empty())
-    added.memoryKind = memoryKind.str();
-  return id;
+  auto [kind, isNew] = kinds[memoryKind].try_emplace(value.getType());
+  if (isNew) {
+    FailureOr<ExportedProgram::Value> described = describeType(value);
+    if (failed(described))
+      return failure();
+    if (described->memoryKind.empty())
+      described->memoryKind = memoryKind.str();
+    kind->second = program.values.addKind(std::move(*described));
+  }
+  return valueIds[value] = program.values.add(kind->second);
 }
 
 /// What an argument becomes must be a result of its function.

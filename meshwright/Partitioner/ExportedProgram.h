@@ -47,6 +47,32 @@ struct ExportedProgram {
     int64_t bytes;
     int64_t deviceBytes; ///< On each device that holds a part.
   };
+  /// Values by number. Thousands are alike, and are described once.
+  class Values {
+  public:
+    /// Returns the number of the kind of values that are described so.
+    unsigned addKind(Value described) {
+      kinds.push_back(std::move(described));
+      return kinds.size() - 1;
+    }
+    /// Returns the number of a new value.
+    unsigned add(unsigned kind) {
+      kindOf.push_back(kind);
+      return kindOf.size() - 1;
+    }
+    void reserve(size_t count) { kindOf.reserve(count); }
+
+    size_t size() const { return kindOf.size(); }
+    const Value &operator[](size_t number) const {
+      return kinds[kindOf[number]];
+    }
+    llvm::ArrayRef<Value> getKinds() const { return kinds; }
+    llvm::ArrayRef<unsigned> getKindOfEach() const { return kindOf; }
+
+  private:
+    std::vector<Value> kinds;
+    std::vector<unsigned> kindOf;
+  };
   struct Boundary {
     unsigned value;
     Slot slot;
@@ -98,7 +124,7 @@ struct ExportedProgram {
 
   std::string name; ///< Of the module.
   std::vector<Mesh> meshes;
-  std::vector<Value> values;
+  Values values;
   std::vector<Boundary> inputs;
   std::vector<Boundary> outputs;
   std::vector<Fragment> fragments;

@@ -129,19 +129,16 @@ static void writeValue(OStream &json, const ExportedProgram &program,
 }
 
 namespace {
-/// The texts of values: most differ in nothing that is written.
+/// The texts of kinds of values.
 class ValueTexts {
 public:
   ValueTexts(const ExportedProgram &program, unsigned indent)
-      : program(program), indent(indent) {}
-
-  StringRef get(const ExportedProgram::Value &value) {
-    std::string &text =
-        texts[{value.mesh, value.type, value.sharding, value.memoryKind}];
-    if (text.empty())
-      text = render(value);
-    return text;
+      : program(program), indent(indent) {
+    for (const ExportedProgram::Value &kind : program.values.getKinds())
+      texts.push_back(render(kind));
   }
+
+  StringRef get(unsigned kind) const { return texts[kind]; }
 
 private:
   /// As it is in a list of the outermost object, where its lines begin.
@@ -162,7 +159,7 @@ private:
 
   const ExportedProgram &program;
   unsigned indent;
-  DenseMap<std::tuple<unsigned, Type, Attribute, StringRef>, std::string> texts;
+  std::vector<std::string> texts;
 };
 } // namespace
 
@@ -293,8 +290,8 @@ void meshwright::writeJson(const ExportedProgram &program,
       });
     });
     ValueTexts texts(program, indent);
-    writeAll(json, "values", program.values,
-             [&](const auto &value) { json.rawValue(texts.get(value)); });
+    writeAll(json, "values", program.values.getKindOfEach(),
+             [&](unsigned kind) { json.rawValue(texts.get(kind)); });
     writeAll(json, "inputs", program.inputs, [&](const auto &input) {
       writeBoundary(json, input, /*isInput=*/true);
     });
@@ -373,8 +370,13 @@ unsigned RangeWriter::addClass(Classes &classes,
 
 void RangeWriter::findClasses() {
   ValueTexts texts(program, /*indent=*/0);
-  for (const ExportedProgram::Value &value : program.values)
-    classOfValue.push_back(addClass(valueClasses, texts.get(value)));
+  // Kinds that differ in nothing that is written are one class. The values come in
+  // the order of their kinds: a kind is added with its first.
+  std::vector<unsigned> classOfKind;
+  for (unsigned kind : llvm::seq<unsigned>(program.values.getKinds().size()))
+    classOfKind.push_back(addClass(valueClasses, texts.get(kind)));
+  for (unsigned kind : program.values.getKindOfEach())
+    classOfValue.push_back(classOfKind[kind]);
   for (const ExportedProgram::Fragment &fragment : program.fragments)
     findClasses(fragment);
   for (const ExportedProgram::Item &item : program.items)

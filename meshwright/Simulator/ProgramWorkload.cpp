@@ -166,8 +166,10 @@ std::vector<llvm::StringRef> WorkloadMaker::findLayouts() {
 void WorkloadMaker::addValues() {
   Workload &workload = result.workload;
   std::vector<llvm::StringRef> layouts = findLayouts();
-  for (auto [value, layout] : llvm::zip(program.values, layouts))
+  for (auto [number, layout] : llvm::enumerate(layouts)) {
+    const ExportedProgram::Value &value = program.values[number];
     workload.addValue(value.mesh, kNoItem, countHeldBytes(value, layout));
+  }
   for (auto [index, item] : llvm::enumerate(program.items))
     for (unsigned value : item.results)
       workload.values[value].producer = index;

@@ -29,8 +29,7 @@ protected:
     return program.fragments.size() - 1;
   }
   unsigned addValue(unsigned mesh) {
-    program.values.push_back({mesh, {}, {}, "", 4, 4});
-    return program.values.size() - 1;
+    return program.values.add(program.values.addKind({mesh, {}, {}, "", 4, 4}));
   }
   unsigned addItem(std::optional<unsigned> fragment, unsigned from, unsigned to,
                    unsigned operand) {
