@@ -208,28 +208,31 @@ static nb::tuple explainSharding(nb::handle module, const std::string &config,
   return nb::make_tuple(decode(explanation->json), decode(explanation->text));
 }
 
-static nb::dict makeInfo(const TextFragmentInfo &info) {
+/// Fragments of a stage have one tuple of origins, and each is one tuple: Python
+/// looks again and again through objects that may be in circles.
+static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
   auto orNone = [](std::optional<int64_t> number) -> nb::object {
     return number ? nb::object(nb::int_(*number)) : nb::none();
   };
-  nb::dict result;
-  nb::list origins;
-  for (const auto &[name, count] : info.origins)
-    origins.append(nb::make_tuple(decode(name), count));
-  result["origins"] = origins;
-  result["stage_id"] = orNone(info.stageId);
-  result["call_counter"] = orNone(info.callCounter);
-  result["split_type"] = info.splitType.empty()
-                             ? nb::object(nb::none())
-                             : nb::object(nb::str(info.splitType.c_str()));
-  result["mesh_name"] = decode(info.meshName);
-  return result;
-}
-
-static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
+  std::map<std::vector<std::pair<std::string, int64_t>>, nb::object> known;
+  auto makeOrigins = [&](const auto &origins) {
+    nb::object &made = known[origins];
+    if (!made) {
+      nb::list list;
+      for (const auto &[name, count] : origins)
+        list.append(nb::make_tuple(decode(name), count));
+      made = nb::tuple(list);
+    }
+    return made;
+  };
   nb::list result;
   for (const TextFragmentInfo &info : infos)
-    result.append(makeInfo(info));
+    result.append(nb::make_tuple(
+        makeOrigins(info.origins), orNone(info.stageId),
+        orNone(info.callCounter),
+        info.splitType.empty() ? nb::object(nb::none())
+                               : nb::object(nb::str(info.splitType.c_str())),
+        decode(info.meshName)));
   return result;
 }
 
@@ -418,7 +421,8 @@ NB_MODULE(_meshwright, m) {
           "fragment_info",
           [](const Result &r) { return makeInfos(r.texts.fragmentInfos); },
           "Descriptions of the fragments after the import phase, in program "
-          "order.")
+          "order: tuples of origins (pairs of name and transpose count), stage "
+          "or None, call counter or None, split type or None, and mesh.")
       .def_prop_ro("fragments", &Result::getFragments,
                    "The distinct programs of fragments: function to module.")
       .def_prop_ro(
@@ -458,7 +462,7 @@ NB_MODULE(_meshwright, m) {
            "Imports the program as a configuration in JSON says.")
       .def_prop_ro("fragment_info", &Session::getFragmentInfo,
                    "Descriptions of the fragments after the import phase, in "
-                   "program order.")
+                   "program order, as of a Result.")
       .def("finish", &Session::finish,
            nb::arg("merge_rules") = std::vector<std::string>(),
            nb::arg("schedule_rules") = std::vector<std::string>(),

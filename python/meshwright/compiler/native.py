@@ -7,6 +7,8 @@ python/Extension.cpp says what each of its functions takes and gives.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
 import os
 import platform
@@ -88,15 +90,21 @@ class Session:
 
     def fragment_infos(self) -> list[FragmentInfo]:
         """Descriptions of the fragments that the imported program has."""
+        # Thousands of fragments have the same ones.
+        make_origins = functools.cache(
+            lambda pairs: tuple(itertools.starmap(FragmentOrigin, pairs))
+        )
         return [
             FragmentInfo(
-                origins=tuple(FragmentOrigin(*origin) for origin in info["origins"]),
-                stage_id=info["stage_id"],
-                call_counter=info["call_counter"],
-                split_type=_SPLIT_TYPES.get(info["split_type"]),
-                mesh_name=info["mesh_name"],
+                origins=make_origins(origins),
+                stage_id=stage_id,
+                call_counter=call_counter,
+                split_type=_SPLIT_TYPES.get(split_type),
+                mesh_name=mesh_name,
             )
-            for info in self._session.fragment_info
+            for origins, stage_id, call_counter, split_type, mesh_name in (
+                self._session.fragment_info
+            )
         ]
 
     def finish(

@@ -77,7 +77,7 @@ def counters(function):
     """The counters of all fragments that the user has named."""
     program = mw.jit(function, CONFIG).lower(X).as_text("stablehlo")
     imported = partition(program, phases=1, names={"enc": "m", "dec": "m"})
-    return {info["call_counter"] for info in imported.fragment_info if info["origins"]}
+    return {counter for origins, _, counter, *_ in imported.fragment_info if origins}
 
 
 def test_the_outermost_counter_counts():
