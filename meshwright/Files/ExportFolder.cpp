@@ -199,32 +199,6 @@ static void removeLeftovers(const std::string &target) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Passes on to a file what it hashes.
-class HashingStream : public raw_ostream {
-public:
-  explicit HashingStream(raw_ostream &os) : os(os) {}
-  ~HashingStream() override { flush(); }
-
-  std::string finish() {
-    flush();
-    return hash.finish();
-  }
-
-private:
-  void write_impl(const char *text, size_t size) override {
-    os.write(text, size);
-    hash.add(StringRef(text, size));
-    position += size;
-  }
-  uint64_t current_pos() const override { return position; }
-
-  raw_ostream &os;
-  ContentHash hash;
-  uint64_t position = 0;
-};
-} // namespace
-
 /// Returns the hash of what was written.
 static Expected<std::string>
 writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
@@ -232,9 +206,7 @@ writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
   raw_fd_ostream os(name, code);
   if (code)
     return fail("cannot be written: " + code.message());
-  HashingStream hashing(os);
-  Error error = write(hashing);
-  std::string hash = hashing.finish();
+  Error error = write(os);
   os.close();
   code = os.error();
   os.clear_error();
@@ -242,7 +214,9 @@ writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
     return std::move(error);
   if (code)
     return fail("cannot be written: " + code.message());
-  return hash;
+  if (std::optional<std::string> hash = hashFile(name))
+    return *hash;
+  return fail("cannot be read after it was written");
 }
 
 static Error writeManifest(const std::string &name,

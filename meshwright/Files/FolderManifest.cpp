@@ -5,15 +5,15 @@
 #include "meshwright/Files/FolderManifest.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/xxhash.h"
-#include <vector>
+#include <algorithm>
+#include <memory>
 
 using namespace llvm;
 using namespace meshwright;
@@ -22,63 +22,52 @@ static std::string hash(StringRef contents) {
   return utohexstr(xxh3_64bits(contents), /*LowerCase=*/true, /*Width=*/16);
 }
 
-void ContentHash::endBlock() {
-  hashes += hash(block);
-  block.clear();
+/// None if it is no regular file: a pipe has no end, and a link may lead to one.
+static std::optional<uint64_t> getRegularSize(StringRef path) {
+  sys::fs::file_status status;
+  if (sys::fs::status(path, status, /*follow=*/false) ||
+      !sys::fs::is_regular_file(status))
+    return std::nullopt;
+  return status.getSize();
 }
 
-void ContentHash::add(StringRef piece) {
-  while (!piece.empty()) {
-    if (block.size() == kBlock)
-      endBlock();
-    StringRef fitting = piece.take_front(kBlock - block.size());
-    block += fitting;
-    piece = piece.drop_front(fitting.size());
-  }
+std::optional<std::string> meshwright::hashFile(StringRef path) {
+  std::optional<uint64_t> size = getRegularSize(path);
+  if (!size)
+    return std::nullopt;
+  std::string hashes;
+  uint64_t offset = 0;
+  do {
+    uint64_t length = std::min(kHashedBlock, *size - offset);
+    // Not mapped: another program may truncate the file meanwhile.
+    ErrorOr<std::unique_ptr<MemoryBuffer>> block =
+        MemoryBuffer::getFileSlice(path, length, offset, /*IsVolatile=*/true);
+    if (!block)
+      return std::nullopt;
+    hashes += hash((*block)->getBuffer());
+    offset += length;
+  } while (offset < *size);
+  return *size > kHashedBlock ? hash(hashes) : hashes;
 }
 
-std::string ContentHash::finish() {
-  if (hashes.empty())
-    return hash(block);
-  endBlock();
-  return hash(hashes);
-}
-
-/// Whether a file could be read to its end.
-static bool readFile(StringRef folder, StringRef path,
-                     function_ref<void(StringRef)> take) {
+static std::string getPath(StringRef folder, StringRef path) {
   SmallString<128> name(folder);
   sys::path::append(name, path);
-  sys::fs::file_status status;
-  // A pipe has no end, and a link may lead to one.
-  if (sys::fs::status(name, status, /*follow=*/false) ||
-      !sys::fs::is_regular_file(status))
-    return false;
-  Expected<sys::fs::file_t> file = sys::fs::openNativeFileForRead(name);
-  if (!file) {
-    consumeError(file.takeError());
-    return false;
-  }
-  scope_exit close([&] { (void)sys::fs::closeFile(*file); });
-  std::vector<char> piece(1 << 20);
-  while (true) {
-    Expected<size_t> size = sys::fs::readNativeFile(*file, piece);
-    if (!size) {
-      consumeError(size.takeError());
-      return false;
-    }
-    if (*size == 0)
-      return true;
-    take(StringRef(piece.data(), *size));
-  }
+  return std::string(name);
 }
 
 FolderManifest FolderManifest::read(StringRef folder) {
   FolderManifest manifest;
-  std::string text;
-  if (!readFile(folder, kName, [&](StringRef piece) { text += piece; }))
+  std::string name = getPath(folder, kName);
+  if (!getRegularSize(name))
     return manifest;
-  Expected<json::Value> value = parsePlainJson(text);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> text =
+      MemoryBuffer::getFile(name, /*IsText=*/false,
+                            /*RequiresNullTerminator=*/false,
+                            /*IsVolatile=*/true);
+  if (!text)
+    return manifest;
+  Expected<json::Value> value = parsePlainJson((*text)->getBuffer());
   if (!value) {
     consumeError(value.takeError());
     return manifest;
@@ -114,7 +103,5 @@ bool FolderManifest::isUnchanged(StringRef folder, StringRef path) const {
   auto entry = hashes.find(path);
   if (entry == hashes.end())
     return false;
-  ContentHash found;
-  return readFile(folder, path, [&](StringRef piece) { found.add(piece); }) &&
-         found.finish() == entry->second;
+  return hashFile(getPath(folder, path)) == entry->second;
 }

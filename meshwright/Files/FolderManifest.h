@@ -9,7 +9,9 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace meshwright {
@@ -20,22 +22,11 @@ struct FolderFile {
   std::function<llvm::Error(llvm::raw_ostream &)> write;
 };
 
-/// The hash of contents that come piece by piece: that of all of them, or, if
-/// they are longer than a block, of the hashes of blocks.
-class ContentHash {
-public:
-  static constexpr size_t kBlock = size_t(1) << 24;
-
-  void add(llvm::StringRef piece);
-  std::string finish();
-
-private:
-  void endBlock();
-
-  std::string block;
-  /// Of the blocks before, if there are any.
-  std::string hashes;
-};
+/// The hash of a file's contents: of all of them, or, if they are longer than
+/// a block, of the hashes of blocks. None where `path` is no regular file or
+/// cannot be read to its end.
+std::optional<std::string> hashFile(llvm::StringRef path);
+constexpr uint64_t kHashedBlock = uint64_t(1) << 24;
 
 /// The file that lists what Meshwright wrote into a folder:
 ///

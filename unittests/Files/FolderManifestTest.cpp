@@ -2,39 +2,60 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What is written piece by piece is what the same text would be as a whole.
+// Hashes of written files, and lists of booleans that come piece by piece.
 //
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/FolderManifest.h"
 #include "meshwright/Files/BooleanText.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "gtest/gtest.h"
 
+using namespace llvm;
 using namespace meshwright;
-using llvm::StringRef;
 
-static std::string hashInPieces(StringRef text, size_t size) {
-  ContentHash hash;
-  for (; !text.empty(); text = text.drop_front(std::min(size, text.size())))
-    hash.add(text.take_front(size));
-  return hash.finish();
+/// The hash of a file with this text.
+static std::string hashText(StringRef text) {
+  SmallString<128> path;
+  EXPECT_FALSE(sys::fs::createTemporaryFile("hashed", "txt", path));
+  FileRemover remover(path);
+  std::error_code code;
+  raw_fd_ostream(path, code) << text;
+  EXPECT_FALSE(code);
+  return hashFile(path).value_or("none");
 }
 
-TEST(FolderManifestTest, HashDoesNotDependOnPieces) {
-  for (size_t length : {size_t(0), size_t(5), ContentHash::kBlock,
-                        ContentHash::kBlock + 1, 2 * ContentHash::kBlock}) {
+TEST(FolderManifestTest, HashSeesEachByte) {
+  for (uint64_t length : {uint64_t(0), uint64_t(5), kHashedBlock,
+                          kHashedBlock + 1, 2 * kHashedBlock}) {
     std::string text(length, 'a');
-    std::string whole = hashInPieces(text, length + 1);
+    std::string whole = hashText(text);
     EXPECT_EQ(whole.size(), 16u);
-    EXPECT_EQ(whole, hashInPieces(text, (1 << 20) - 1)) << length;
+    EXPECT_EQ(whole, hashText(text)) << length;
     if (length == 0)
       continue;
     text.back() = 'b';
-    EXPECT_NE(whole, hashInPieces(text, length)) << length;
+    EXPECT_NE(whole, hashText(text)) << length;
     text.back() = 'a';
     text.front() = 'b';
-    EXPECT_NE(whole, hashInPieces(text, length)) << length;
+    EXPECT_NE(whole, hashText(text)) << length;
   }
+}
+
+// Folders that were written before stay readable.
+TEST(FolderManifestTest, LongContentsAreHashedByBlocks) {
+  std::string block(kHashedBlock, 'a');
+  EXPECT_EQ(hashText(block + "b"), hashText(hashText(block) + hashText("b")));
+}
+
+TEST(FolderManifestTest, OnlyRegularFilesAreHashed) {
+  SmallString<128> folder;
+  ASSERT_FALSE(sys::fs::createUniqueDirectory("hashed", folder));
+  EXPECT_EQ(hashFile(folder), std::nullopt);
+  EXPECT_EQ(hashFile((folder + "/missing").str()), std::nullopt);
+  EXPECT_FALSE(sys::fs::remove(folder));
 }
 
 TEST(FolderManifestTest, BooleanListsDoNotDependOnPieces) {
