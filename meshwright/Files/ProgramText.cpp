@@ -103,7 +103,7 @@ LogicalResult meshwright::checkText(ModuleOp module) {
     return success();
   std::string text;
   llvm::raw_string_ostream textStream(text);
-  module->print(textStream);
+  module->print(textStream, OpPrintingFlags().assumeVerified());
   if (!parseSourceString<ModuleOp>(text, module.getContext(), "written"))
     return module.emitError() << "the text of the result cannot be read back";
 #endif

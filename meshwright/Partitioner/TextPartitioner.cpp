@@ -133,7 +133,8 @@ static PhaseSet makePhases(unsigned bits) {
 static std::string printWithLocations(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  printProgram(module, os, OpPrintingFlags().enableDebugInfo());
+  printProgram(module, os,
+               OpPrintingFlags().enableDebugInfo().assumeVerified());
   return text;
 }
 

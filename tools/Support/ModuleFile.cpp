@@ -73,7 +73,7 @@ LogicalResult meshwright::writeFile(
 llvm::Error meshwright::printModule(ModuleOp module, llvm::raw_ostream &os,
                                     bool asBytecode) {
   if (!asBytecode) {
-    printProgram(module, os);
+    printProgram(module, os, OpPrintingFlags().assumeVerified());
     os << "\n";
   } else if (failed(writeBytecodeToFile(module, os))) {
     return llvm::createStringError("cannot be written as bytecode");

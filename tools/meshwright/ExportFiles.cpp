@@ -88,7 +88,8 @@ static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
     return printModule(fragment, os, /*asBytecode=*/true);
   case FragmentForm::Encoding::Portable:
     // A text without locations gets those of its lines.
-    printProgram(fragment, os, OpPrintingFlags().enableDebugInfo());
+    printProgram(fragment, os,
+                 OpPrintingFlags().enableDebugInfo().assumeVerified());
     return llvm::Error::success();
   }
   llvm_unreachable("not an encoding");
