@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
-#include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Schedule/ActionInputs.h"
 #include "meshwright/Schedule/TimelineSteps.h"
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "llvm/ADT/STLExtras.h"
@@ -94,7 +94,7 @@ Drawing meshwright::makeDrawing(const Plan &plan, const Timeline &timeline) {
       drawing.bars.push_back(bar);
     }
   }
-  PlanInputs inputs(plan);
+  ActionInputs inputs(plan);
   double transfer = drawing.makespan;
   for (size_t mesh = 0; mesh < plan.meshes.size(); ++mesh) {
     const ActionList &list = plan.meshes[mesh];
@@ -215,7 +215,7 @@ static bool readTowers(const json::Value &value, Plan &plan, json::Path path) {
 
 /// A plan edited by hand may repeat an action, or start it too early.
 static llvm::Error checkOrder(const Plan &plan, const Timeline &timeline) {
-  PlanInputs inputs(plan);
+  ActionInputs inputs(plan);
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (auto [index, action] : llvm::enumerate(list)) {
       const ActionId *first = inputs.find(action);

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Timeline.h"
-#include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Schedule/ActionInputs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -40,7 +40,7 @@ private:
 
   const Plan &plan;
   const PipelineCosts &costs;
-  PlanInputs inputs;
+  ActionInputs inputs;
   std::vector<size_t> numDone;
   std::vector<size_t> ready; ///< Meshes to take up.
   /// Meshes that wait for an action.

@@ -4,7 +4,7 @@
 
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "meshwright/Cost/TensorBytes.h"
-#include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Schedule/ActionInputs.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -79,7 +79,7 @@ private:
 
   const Plan &plan;
   const PipelineModel &model;
-  PlanInputs inputs;
+  ActionInputs inputs;
   Workload workload;
   /// What actions give to other stages, and how many of other meshes read it.
   llvm::DenseMap<Key, uint32_t> sent;

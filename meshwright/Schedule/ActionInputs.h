@@ -1,9 +1,9 @@
-//===- PlanInputs.h - What the actions of a plan need -----------*- C++ -*-===//
+//===- ActionInputs.h - What the actions of a plan need ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_SCHEDULE_PLANINPUTS_H
-#define MESHWRIGHT_SCHEDULE_PLANINPUTS_H
+#ifndef MESHWRIGHT_SCHEDULE_ACTIONINPUTS_H
+#define MESHWRIGHT_SCHEDULE_ACTIONINPUTS_H
 
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,9 +22,9 @@ struct ActionId {
 /// Finds the inputs of actions, those that the plan has; the first stage of a
 /// pipeline needs none of another, but for parts of the embedding. Stages without
 /// work are passed over.
-class PlanInputs {
+class ActionInputs {
 public:
-  explicit PlanInputs(const Plan &plan);
+  explicit ActionInputs(const Plan &plan);
 
   llvm::SmallVector<const ActionId *, 2> get(const Action &action) const;
 

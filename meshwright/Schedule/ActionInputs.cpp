@@ -1,13 +1,13 @@
-//===- PlanInputs.cpp -----------------------------------------------------===//
+//===- ActionInputs.cpp ---------------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Schedule/PlanInputs.h"
+#include "meshwright/Schedule/ActionInputs.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace meshwright;
 
-PlanInputs::PlanInputs(const Plan &plan) {
+ActionInputs::ActionInputs(const Plan &plan) {
   ids.reserve(plan.countActions());
   if (!plan.graph.isChain())
     links.emplace(plan.graph, plan.graph.countStages());
@@ -25,19 +25,19 @@ PlanInputs::PlanInputs(const Plan &plan) {
     }
 }
 
-const ActionId *PlanInputs::find(int64_t stage, int64_t microbatch,
-                                 ActionKind kind) const {
+const ActionId *ActionInputs::find(int64_t stage, int64_t microbatch,
+                                   ActionKind kind) const {
   auto it = ids.find(getKey(stage, microbatch, kind));
   return it == ids.end() ? nullptr : &it->second;
 }
 
-const ActionId *PlanInputs::findBackward(int64_t stage,
-                                         int64_t microbatch) const {
+const ActionId *ActionInputs::findBackward(int64_t stage,
+                                           int64_t microbatch) const {
   const ActionId *whole = find(stage, microbatch, ActionKind::Backward);
   return whole ? whole : find(stage, microbatch, ActionKind::Input);
 }
 
-llvm::SmallVector<int64_t, 2> PlanInputs::listBefore(int64_t stage) const {
+llvm::SmallVector<int64_t, 2> ActionInputs::listBefore(int64_t stage) const {
   if (links)
     return links->before[stage];
   auto it = stages.lower_bound(stage);
@@ -46,7 +46,7 @@ llvm::SmallVector<int64_t, 2> PlanInputs::listBefore(int64_t stage) const {
   return {*std::prev(it)};
 }
 
-llvm::SmallVector<int64_t, 2> PlanInputs::listAfter(int64_t stage) const {
+llvm::SmallVector<int64_t, 2> ActionInputs::listAfter(int64_t stage) const {
   if (links)
     return links->after[stage];
   auto it = stages.upper_bound(stage);
@@ -56,7 +56,7 @@ llvm::SmallVector<int64_t, 2> PlanInputs::listAfter(int64_t stage) const {
 }
 
 llvm::SmallVector<const ActionId *, 2>
-PlanInputs::get(const Action &action) const {
+ActionInputs::get(const Action &action) const {
   llvm::SmallVector<const ActionId *, 2> inputs;
   auto add = [&](const ActionId *id) {
     if (id)
