@@ -79,6 +79,12 @@ BENCHES = (
         "lower",
         "lowering 512 microbatches, by 128",
     ),
+    Bench(
+        "simulation_growth",
+        "growth/simulations.py --bin {bin}",
+        "lower",
+        "simulating four times the microbatches",
+    ),
     Bench("distributed", "distributed.py", "lower", "several processes, by one's"),
     Bench(
         "traffic", "traffic.py", "lower", "bytes of a step, by those without options"

@@ -3,32 +3,68 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/ActionInputs.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 using namespace meshwright;
 
-ActionInputs::ActionInputs(const Plan &plan) {
-  ids.reserve(plan.countActions());
+ActionInputs::ActionInputs(const Plan &plan) : plan(plan) {
   if (!plan.graph.isChain())
     links.emplace(plan.graph, plan.graph.countStages());
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
-    for (auto [index, action] : llvm::enumerate(list)) {
-      ids.try_emplace(getKey(action.stage, action.microbatch, action.kind),
-                      ActionId{mesh, index});
-      if (isInChain(action.kind))
-        stages.insert(action.stage);
-      else if (action.kind == ActionKind::Embedding ||
-               action.kind == ActionKind::EmbeddingBackward)
-        embeddings.insert(action.stage);
-      else
-        heads.insert(action.stage);
+    for (auto [index, action] : llvm::enumerate(list))
+      ids[{action.stage, static_cast<int>(action.kind)}].push_back(
+          {static_cast<uint32_t>(mesh), static_cast<uint32_t>(index)});
+  auto isBefore = [&](const ActionId &a, const ActionId &b) {
+    return getAction(a).microbatch < getAction(b).microbatch;
+  };
+  auto isSame = [&](const ActionId &a, const ActionId &b) {
+    return getAction(a).microbatch == getAction(b).microbatch;
+  };
+  for (auto &[key, list] : ids) {
+    if (!llvm::is_sorted(list, isBefore))
+      llvm::stable_sort(list, isBefore);
+    list.erase(std::unique(list.begin(), list.end(), isSame), list.end());
+    switch (static_cast<ActionKind>(key.second)) {
+    case ActionKind::Forward:
+    case ActionKind::Backward:
+    case ActionKind::Input:
+    case ActionKind::Weight:
+      stages.insert(key.first);
+      break;
+    case ActionKind::Embedding:
+    case ActionKind::EmbeddingBackward:
+      embeddings.insert(key.first);
+      break;
+    case ActionKind::Head:
+    case ActionKind::HeadBackward:
+      heads.insert(key.first);
+      break;
     }
+  }
 }
 
 const ActionId *ActionInputs::find(int64_t stage, int64_t microbatch,
                                    ActionKind kind) const {
-  auto it = ids.find(getKey(stage, microbatch, kind));
-  return it == ids.end() ? nullptr : &it->second;
+  auto it = ids.find({stage, static_cast<int>(kind)});
+  if (it == ids.end())
+    return nullptr;
+  llvm::ArrayRef<ActionId> list = it->second;
+  auto getMicrobatch = [&](const ActionId &id) {
+    return getAction(id).microbatch;
+  };
+  // Nearly always there is one for each microbatch.
+  uint64_t place = static_cast<uint64_t>(microbatch) -
+                   static_cast<uint64_t>(getMicrobatch(list.front()));
+  if (place < list.size() && getMicrobatch(list[place]) == microbatch)
+    return &list[place];
+  const ActionId *found =
+      llvm::lower_bound(list, microbatch, [&](const ActionId &id, int64_t m) {
+        return getMicrobatch(id) < m;
+      });
+  return found != list.end() && getMicrobatch(*found) == microbatch ? found
+                                                                    : nullptr;
 }
 
 const ActionId *ActionInputs::findBackward(int64_t stage,

@@ -8,20 +8,22 @@
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <vector>
 
 namespace meshwright {
 
 /// An action by its place in the plan.
 struct ActionId {
-  size_t mesh;
-  size_t index;
+  uint32_t mesh;
+  uint32_t index;
 };
 
 /// Finds the inputs of actions, those that the plan has; the first stage of a
 /// pipeline needs none of another, but for parts of the embedding. Stages without
-/// work are passed over.
+/// work are passed over. Refers to the plan.
 class ActionInputs {
 public:
   explicit ActionInputs(const Plan &plan);
@@ -34,19 +36,20 @@ public:
   }
 
 private:
-  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
-  static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
-    return {{stage, microbatch}, static_cast<int>(kind)};
-  }
-
   const ActionId *find(int64_t stage, int64_t microbatch,
                        ActionKind kind) const;
   const ActionId *findBackward(int64_t stage, int64_t microbatch) const;
   /// The stages that feed one, and those that it feeds.
   llvm::SmallVector<int64_t, 2> listBefore(int64_t stage) const;
   llvm::SmallVector<int64_t, 2> listAfter(int64_t stage) const;
+  const Action &getAction(const ActionId &id) const {
+    return plan.meshes[id.mesh][id.index];
+  }
 
-  llvm::DenseMap<Key, ActionId> ids;
+  const Plan &plan;
+  /// Of a stage and a kind, by microbatch: eight bytes an action, as plans have
+  /// millions of them.
+  llvm::DenseMap<std::pair<int64_t, int>, std::vector<ActionId>> ids;
   std::set<int64_t> stages; ///< Those of the chain that have work.
   /// The stages that have parts of the vocabulary.
   std::set<int64_t> embeddings, heads;

@@ -43,13 +43,15 @@ public:
   Workload build();
 
 private:
-  using Key = std::pair<std::pair<int64_t, int64_t>, int>;
-  static Key getKey(int64_t stage, int64_t microbatch, ActionKind kind) {
-    return {{stage, microbatch}, static_cast<int>(kind)};
-  }
-  static Key getKey(const Action &action) {
-    return getKey(action.stage, action.microbatch, action.kind);
-  }
+  /// What the workload has of an action.
+  struct Made {
+    uint32_t item = kNoItem;
+    /// The value that it gives to other stages, if any reads one, and how many
+    /// actions of other meshes read it.
+    uint32_t sent = kNoItem;
+    uint32_t readersElsewhere = 0;
+  };
+  Made &getMade(const ActionId &id) { return made[id.mesh][id.index]; }
   const StageModel &getStage(const Action &action) const {
     return model.get(action.stage, action.microbatch);
   }
@@ -60,20 +62,17 @@ private:
     return plan.meshes[id.mesh][id.index];
   }
   void countReaders();
-  void linkAction(const Action &action);
-  void readOwn(const Action &input, const Action &action);
-  void readOther(const Action &input, const Action &action);
+  void linkAction(const ActionId &id);
+  void readOwn(const ActionId &input, const ActionId &id);
+  void readOther(const ActionId &input, const ActionId &id);
 
-  uint32_t findRun(int64_t stage, int64_t microbatch, ActionKind kind) const {
-    auto it = runs.find(getKey(stage, microbatch, kind));
-    return it == runs.end() ? kNoItem : it->second;
-  }
   uint32_t getActivity(llvm::ArrayRef<Action> step, uint32_t mesh);
   uint32_t getTransfer(uint32_t from, uint32_t to, const StageTransfer &cost,
                        int64_t stage);
-  void send(const Action &maker, uint32_t consumer, const StageTransfer &cost);
+  void send(const ActionId &maker, uint32_t consumer,
+            const StageTransfer &cost);
   uint32_t makeValue(uint32_t producer, int64_t bytes);
-  uint32_t makeSent(const Action &maker, int64_t bytes);
+  uint32_t makeSent(const ActionId &maker, int64_t bytes);
   void read(uint32_t item, uint32_t value) { reads.push_back({item, value}); }
   void placeReads();
 
@@ -81,12 +80,11 @@ private:
   const PipelineModel &model;
   ActionInputs inputs;
   Workload workload;
-  /// What actions give to other stages, and how many of other meshes read it.
-  llvm::DenseMap<Key, uint32_t> sent;
-  llvm::DenseMap<Key, int64_t> readersElsewhere;
-  llvm::DenseMap<Key, uint32_t> runs;
+  /// By mesh and place, as the plan has them.
+  std::vector<std::vector<Made>> made;
   /// By the stages of their microbatches.
-  llvm::DenseMap<std::pair<std::pair<Key, uint32_t>,
+  using StepKey = std::pair<std::pair<int64_t, int64_t>, int>;
+  llvm::DenseMap<std::pair<std::pair<StepKey, uint32_t>,
                            std::pair<const StageModel *, const StageModel *>>,
                  uint32_t>
       activities;
@@ -133,7 +131,7 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
     other = step[1].stage;
   }
   auto [entry, isNew] =
-      activities.try_emplace({{Key{{first.stage, other}, kind}, mesh},
+      activities.try_emplace({{StepKey{{first.stage, other}, kind}, mesh},
                               {&getStage(first), &getStage(step.back())}},
                              workload.activities.size());
   if (!isNew)
@@ -168,18 +166,21 @@ uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
 }
 
 void Builder::addSteps() {
-  runs.reserve(plan.countActions());
-  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+  size_t numActions = plan.countActions();
+  workload.items.reserve(2 * numActions);
+  workload.values.reserve(3 * numActions);
+  reads.reserve(3 * numActions);
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
+    std::vector<Made> &ofMesh = made.emplace_back(list.size());
     for (size_t i = 0; i < list.size();) {
       llvm::ArrayRef<Action> step =
           llvm::ArrayRef(list).slice(i, list[i].joinsNext ? 2 : 1);
       uint32_t item = workload.addItem(getActivity(step, mesh),
                                        step.front().microbatch, {});
-      for (const Action &action : step)
-        runs.try_emplace(getKey(action.stage, action.microbatch, action.kind),
-                         item);
-      i += step.size();
+      for (size_t end = i + step.size(); i < end; ++i)
+        ofMesh[i].item = item;
     }
+  }
 }
 
 /// After all gradients of its mesh, which order alone says.
@@ -201,7 +202,7 @@ void Builder::addOptimizers() {
         continue;
       uint32_t gradients = kNoItem;
       if (found.gradientBytes > 0)
-        gradients = makeValue(findRun(stage, first->microbatch, first->kind),
+        gradients = makeValue(made[mesh][first - list.begin()].item,
                               found.gradientBytes);
       if (found.optimizer == 0) {
         if (gradients != kNoItem)
@@ -247,25 +248,24 @@ uint32_t Builder::getTransfer(uint32_t from, uint32_t to,
 }
 
 /// What an action gives to other stages is one value, however many read it.
-uint32_t Builder::makeSent(const Action &maker, int64_t bytes) {
-  auto [entry, isNew] = sent.try_emplace(getKey(maker), 0);
-  if (isNew)
-    entry->second = makeValue(runs.lookup(getKey(maker)), bytes);
-  return entry->second;
+uint32_t Builder::makeSent(const ActionId &maker, int64_t bytes) {
+  Made &found = getMade(maker);
+  if (found.sent == kNoItem)
+    found.sent = makeValue(found.item, bytes);
+  return found.sent;
 }
 
 /// What an action makes for another stage.
-void Builder::send(const Action &maker, uint32_t consumer,
+void Builder::send(const ActionId &maker, uint32_t consumer,
                    const StageTransfer &cost) {
-  uint32_t producer = runs.lookup(getKey(maker));
-  uint32_t from = workload.getActivity(producer).mesh;
   uint32_t to = workload.getActivity(consumer).mesh;
-  if (from == to) {
+  if (maker.mesh == to) {
     read(consumer, makeSent(maker, cost.deviceBytes));
     return;
   }
-  uint32_t item = workload.addItem(getTransfer(from, to, cost, maker.stage),
-                                   maker.microbatch, {});
+  const Action &action = getAction(maker);
+  uint32_t item = workload.addItem(
+      getTransfer(maker.mesh, to, cost, action.stage), action.microbatch, {});
   read(item, makeSent(maker, cost.deviceBytes));
   read(consumer, workload.addValue(to, item, cost.deviceBytes));
 }
@@ -273,23 +273,22 @@ void Builder::send(const Action &maker, uint32_t consumer,
 void Builder::countReaders() {
   for (auto [mesh, list] : llvm::enumerate(plan.meshes))
     for (const Action &action : list)
-      for (const ActionId *input : inputs.get(action)) {
-        bool isElsewhere = input->mesh != mesh;
-        readersElsewhere[getKey(getAction(*input))] += isElsewhere;
-      }
+      for (const ActionId *input : inputs.get(action))
+        getMade(*input).readersElsewhere += input->mesh != mesh;
 }
 
 /// What an action of a stage leaves to a later one of the same stage.
-void Builder::readOwn(const Action &input, const Action &action) {
-  uint32_t from = runs.lookup(getKey(input));
-  uint32_t run = runs.lookup(getKey(action));
+void Builder::readOwn(const ActionId &input, const ActionId &id) {
+  const Action &action = getAction(id);
+  uint32_t from = getMade(input).item;
+  uint32_t run = getMade(id).item;
   const StageModel &stage = getStage(action);
   if (action.kind == ActionKind::Weight) {
     read(run, makeValue(from, 0));
-    uint32_t forward =
-        findRun(action.stage, action.microbatch, ActionKind::Forward);
-    if (forward != kNoItem && stage.bytesUntilWeight > 0)
-      read(run, makeValue(forward, stage.bytesUntilWeight));
+    const ActionId *forward =
+        inputs.find({action.stage, ActionKind::Forward, action.microbatch});
+    if (forward && stage.bytesUntilWeight > 0)
+      read(run, makeValue(getMade(*forward).item, stage.bytesUntilWeight));
     return;
   }
   int64_t bytes = stage.bytesUntilInput;
@@ -300,26 +299,27 @@ void Builder::readOwn(const Action &input, const Action &action) {
 
 /// What a stage gets of another one. Of what goes to all parts of a vocabulary, or
 /// from each to each, the model has all transfers together.
-void Builder::readOther(const Action &input, const Action &action) {
-  const StageModel &stage = getStage(input);
-  StageTransfer cost = isForward(input.kind) ? stage.toNext : stage.toPrevious;
-  bool isOfParts = !isInChain(input.kind) || !isInChain(action.kind);
-  if (int64_t readers = readersElsewhere.lookup(getKey(input));
+void Builder::readOther(const ActionId &input, const ActionId &id) {
+  const Action &maker = getAction(input);
+  const StageModel &stage = getStage(maker);
+  StageTransfer cost = isForward(maker.kind) ? stage.toNext : stage.toPrevious;
+  bool isOfParts = !isInChain(maker.kind) || !isInChain(getAction(id).kind);
+  if (int64_t readers = getMade(input).readersElsewhere;
       isOfParts && readers > 1) {
     cost.duration /= readers;
     cost.bytes /= readers;
     cost.deviceBytes /= readers;
   }
-  send(input, runs.lookup(getKey(action)), cost);
+  send(input, getMade(id).item, cost);
 }
 
-void Builder::linkAction(const Action &action) {
+void Builder::linkAction(const ActionId &id) {
+  const Action &action = getAction(id);
   for (const ActionId *input : inputs.get(action)) {
-    const Action &maker = getAction(*input);
-    if (maker.stage == action.stage)
-      readOwn(maker, action);
+    if (getAction(*input).stage == action.stage)
+      readOwn(*input, id);
     else
-      readOther(maker, action);
+      readOther(*input, id);
   }
 }
 
@@ -343,9 +343,9 @@ Workload Builder::build() {
   addSteps();
   addOptimizers();
   countReaders();
-  for (const ActionList &list : plan.meshes)
-    for (const Action &action : list)
-      linkAction(action);
+  for (uint32_t mesh = 0; mesh < plan.meshes.size(); ++mesh)
+    for (uint32_t index = 0; index < plan.meshes[mesh].size(); ++index)
+      linkAction({mesh, index});
   placeReads();
   return std::move(workload);
 }

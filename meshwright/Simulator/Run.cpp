@@ -240,6 +240,7 @@ static llvm::Error explainLength(const Workload &workload) {
 
 llvm::Error Run::run() {
   size_t numItems = workload.items.size();
+  order.reserve(numItems + workload.issueOrder.size());
   for (uint32_t item = numItems; item-- > 0;)
     if (pending[item] == 0)
       stack.push_back(item);
@@ -266,13 +267,13 @@ llvm::Error Run::run() {
 }
 
 void Run::findSlack() {
-  std::vector<Ticks> lateStop(workload.items.size(), result.makespan);
   std::vector<Ticks> lateIssue(issuers.size(),
                                std::numeric_limits<Ticks>::max());
-  result.slack.assign(workload.items.size(), 0);
+  // Until an item's turn, when it has to end at the latest.
+  result.slack.assign(workload.items.size(), result.makespan);
   auto mustEnd = [&](uint32_t item, Ticks time) {
     if (item != kNoItem)
-      lateStop[item] = std::min(lateStop[item], time);
+      result.slack[item] = std::min(result.slack[item], time);
   };
   auto mustLeave = [&](uint32_t before, Ticks time) {
     if (before != kNoItem)
@@ -290,7 +291,7 @@ void Run::findSlack() {
       continue;
     }
     const Workload::Activity &activity = workload.getActivity(item);
-    Ticks latest = lateStop[item] - activity.duration - activity.latency;
+    Ticks latest = result.slack[item] - activity.duration - activity.latency;
     result.slack[item] = latest - result.start[item];
     for (uint32_t value : workload.getOperands(item))
       mustEnd(workload.values[value].producer, latest);

@@ -44,6 +44,6 @@ uint32_t Workload::addItem(uint32_t activity, int32_t microbatch,
 
 uint32_t Workload::addValue(uint32_t mesh, uint32_t producer, int64_t bytes,
                             bool isKept) {
-  values.push_back({bytes, mesh, producer, isKept});
+  values.push_back({bytes, producer, mesh, isKept});
   return values.size() - 1;
 }

@@ -4,8 +4,9 @@
 //
 // Items (runs of fragments, and transfers) that read values and make values, a
 // queue for each mesh, and what runs and transfers cost. Whatever items have in
-// common is in their activity, so that an item is eight bytes: a pipeline
-// of 512 meshes and 4,096 microbatches has eight million of them.
+// common is in their activity, so that an item is eight bytes, and a value
+// sixteen: a pipeline of 512 meshes and 4,096 microbatches has eight and ten million
+// of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,10 +86,10 @@ struct Workload {
   };
 
   struct Value {
-    int64_t bytes;     ///< On each device of its mesh; on the host, none.
-    uint32_t mesh;     ///< That holds it.
-    uint32_t producer; ///< An item; none for what is there from the start.
-    bool isKept;       ///< To the end: outputs, and inputs not given up.
+    int64_t bytes;      ///< On each device of its mesh; on the host, none.
+    uint32_t producer;  ///< An item; none for what is there from the start.
+    uint32_t mesh : 31; ///< That holds it.
+    bool isKept : 1;    ///< To the end: outputs, and inputs not given up.
   };
 
   /// What becomes of an operand's buffer, if it is read for the last time.

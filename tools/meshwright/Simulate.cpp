@@ -224,6 +224,13 @@ static llvm::Expected<Plan> makePlan(const Schedule &schedule,
   return std::move(made->plan);
 }
 
+static LogicalResult simulatePlan(Plan plan, const PipelineModel &model,
+                                  int64_t limit) {
+  Workload workload = makeWorkload(plan, model);
+  plan = {}; // May have millions of actions.
+  return printSimulation(workload, limit);
+}
+
 static LogicalResult runPlan(int64_t limit) {
   if (!device.empty() || !profile.empty() || !costs.empty() ||
       !compiled.empty())
@@ -258,7 +265,7 @@ static LogicalResult runPlan(int64_t limit) {
   }
   PipelineModel model = PipelineModel::make(scale(times.costs));
   if (plan)
-    return printSimulation(makeWorkload(*plan, model), limit);
+    return simulatePlan(std::move(*plan), model, limit);
   int64_t numStages = times.costs.stages.size();
   int64_t numMeshes = meshes > 0 ? int64_t(meshes) : numStages;
   if (numMeshes < 1)
@@ -280,7 +287,7 @@ static LogicalResult runPlan(int64_t limit) {
   llvm::Expected<Plan> made = makePlan(*found, shape, times);
   if (!made)
     return reportError(llvm::toString(made.takeError()));
-  return printSimulation(makeWorkload(*made, model), limit);
+  return simulatePlan(std::move(*made), model, limit);
 }
 
 static LogicalResult run() {
