@@ -4,7 +4,9 @@
 
 #include "meshwright/Schedule/ActionInputs.h"
 #include "gtest/gtest.h"
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 using namespace meshwright;
 
