@@ -326,13 +326,15 @@ def report(diagnostics: Iterable[Any], config: Config, reported: set[str]) -> No
 
 
 def without_passes_that_wait(
-    diagnostics: Iterable[tuple[Any, ...]], passes: Iterable[range]
+    diagnostics: Iterable[tuple[Any, ...]], passes: Iterable[range], is_chosen: bool
 ) -> list[tuple[Any, ...]]:
     """Leaves out that a pass over microbatches waits for an earlier one.
 
     Args:
       diagnostics: as the extension has them.
       passes: the call counters of each pass; what has another one is by itself.
+      is_chosen: whether the user has chosen the schedule. By default no order is
+        wanted of what one microbatch applies again to what its gradient gave.
     """
     passes = list(passes)
 
@@ -344,6 +346,8 @@ def without_passes_that_wait(
             return False
         counters = {name: int(value) for name, value in arguments}
         first, second = counters["first"], counters["second"]
+        if second == first:
+            return not is_chosen
         return second < first and pass_of(first) != pass_of(second)
 
     kept, is_left_out = [], False

@@ -249,6 +249,8 @@ def lower_traced(
     messages = diagnostics.without_passes_that_wait(
         (m for result in results.values() for m in result.messages),
         groups_in(traced.jaxpr.jaxpr),
+        is_chosen=bool(config.pipeline_schedule)
+        or SCHEDULE_OPTION in (config.partitioning_options or {}),
     )
     return Lowered(
         lowered[first],

@@ -17,6 +17,7 @@ from ..tracing.scopes import bodies
 from .costs import count_of, work_of
 from .flatten import Flat, Item
 from .marks import mark_p
+from .origins import Origins
 
 
 def last_transpose(item: Item) -> int:
@@ -42,19 +43,32 @@ def count_by_marks(flat: Flat) -> None:
 
 def count_by_work(flat: Flat) -> None:
     """The same without marks: where layers come after a derivative, which is one of a
-    layer then. A second derivative has nothing after it but sums of what it gives."""
+    layer then. A second derivative has nothing after it but sums of what it gives, and
+    a model that is applied again only weights that were read before."""
     inner: set[object] = set()  # What depends on derivatives in the forward pass.
+    origins, known = Origins(), set[object]()
+    # Layers after a derivative: whether all weights that each reads were read before.
+    repeats: list[bool] = []
+    others = False  # Layers that read none.
     for item in flat.items:
         if last_transpose(item):
             continue
-        depends = not inner.isdisjoint(
-            var for var in item.eqn.invars if isinstance(var, compat.Var)
-        )
-        if depends and not item.transposes and _is_layer(item.eqn):
-            _count(flat)
-            return
+        given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+        depends = not inner.isdisjoint(given)
+        if not item.transposes and _is_layer(item.eqn):
+            weights = origins.of(item.eqn)
+            if not depends:
+                known |= weights
+            elif weights:
+                repeats.append(known >= weights)
+            else:
+                others = True
         if depends or item.transposes:
             inner.update(item.eqn.outvars)
+        origins.note(item.eqn, comes_from_none=bool(item.transposes))
+    # A batch of its own, which the first layer reads, is none.
+    if 2 * sum(repeats) < len(repeats) or (others and not repeats):
+        _count(flat)
 
 
 def _count(flat: Flat) -> None:

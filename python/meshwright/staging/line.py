@@ -24,6 +24,7 @@ from .assign import Reads, reads
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
+from .origins import Origins
 from .recomputed import is_recomputed, repeated
 from .terms import is_float, is_number
 from .twins import find_twins
@@ -110,8 +111,10 @@ class _Lining:
         self._companion = self._companions(forward)
         waiting = self._waiting(before)
         items = self._number(self._line(forward, waiting), waiting)
+        weights = self._weights(forward, waiting)
         if folds:
-            items = self._fold(items, self._weights(forward, waiting))
+            items = self._fold(items, weights)
+        self._place_again(before, weights)
         self._place_backward()
         self._place_gradients()
         self._send_what_is_small()
@@ -325,6 +328,55 @@ class _Lining:
         ]
         return kept
 
+    def _place_again(
+        self, before: Sequence[int], weights: Mapping[int, frozenset[object]]
+    ) -> None:
+        """Puts a model whose weights a gradient has changed where these weights are.
+
+        As in sharpness-aware minimization, or a step of learning inside of a loss: what
+        reads such a weight is where the weight itself was read, with what follows.
+        """
+        first: dict[object, int] = {}
+        for index in weights:
+            if (where := self._position[index]) is not None:
+                for key in self._keys(index, weights):
+                    first.setdefault(key, where)
+        origins, again, early = Origins(), set[int](), set(before)
+        for index, item in enumerate(self._items):
+            is_applied = not (
+                item.transposes or index in early or self._is_fixed(index)
+            ) and self._apply_again(index, first, origins, again)
+            if is_applied:
+                again.add(index)
+            origins.note(item.eqn, comes_from_none=bool(item.transposes or is_applied))
+
+    def _apply_again(
+        self, index: int, first: Mapping[object, int], origins: Origins, again: Set[int]
+    ) -> bool:
+        """Gives an operation a position if it is of a model that is applied again."""
+        item = self._items[index]
+        inputs = origins.of(item.eqn)
+        keys = self._keys(index, {index: inputs}) if inputs else []
+        found = [first[key] for key in keys if key in first]
+        places = [self._position[o] for o in self._given_again(item, again)]
+        if found or places:
+            self._position[index] = found[0] if found else max(places)
+        return bool(found or places)
+
+    def _given_again(self, item: Item, again: Set[int]) -> list[int]:
+        """What an operation reads of a model that is applied again.
+
+        Nothing if it reads no more of that than a number, such as a loss.
+        """
+        given = [v for v in item.eqn.invars if isinstance(v, compat.Var)]
+        makers = [self._table.producer.get(var) for var in given]
+        found = [maker for maker in makers if maker in again]
+        large = any(
+            maker in again and not is_number(var)
+            for var, maker in zip(given, makers, strict=True)
+        )
+        return found if large or len(found) == len(given) else []
+
     def _keys(
         self, index: int, weights: Mapping[int, frozenset[object]]
     ) -> list[object]:
@@ -534,7 +586,9 @@ class _Lining:
                 and self._position[o] is not None
             ]
             again = is_recomputed(item)
-            limit = None if again else min(own, default=None)
+            # The derivative of a derivative goes forward again.
+            goes_on = again or item.transposes % 2 == 0
+            limit = None if goes_on else min(own, default=None)
             saved = [
                 where
                 for var in item.eqn.invars

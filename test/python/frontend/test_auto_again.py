@@ -1,0 +1,117 @@
+"""Models that are applied again to weights, or beside values, that a gradient gave."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("x32")
+
+LAYERS, WIDTH, ROWS, MICROBATCHES = 4, 32, 4, 2
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+RATE = 0.1
+
+
+def model(weights, x):
+    for layer in weights:
+        x = jnp.tanh(x @ layer["w"] + layer["b"])
+    return x
+
+
+def residual(weights, x):
+    for layer in weights:
+        hidden = (x - x.mean(-1, keepdims=True)) * (1 + layer["b"])
+        x = x + jax.nn.gelu(hidden @ layer["w"])
+    return x
+
+
+def error(model, weights, batch):
+    x, y = batch
+    return ((model(weights, x) - y) ** 2).mean()
+
+
+def moved(weights, grads, rate=-RATE):
+    return jax.tree.map(lambda w, g: w + rate * g, weights, grads)
+
+
+def sharpened(loss, weights, batch):
+    """A gradient where weights are after a step up, as long as RATE."""
+    value, grads = jax.value_and_grad(loss)(weights, batch)
+    rate = RATE / (optax.tree.norm(grads) + 1e-6)
+    return value, jax.grad(loss)(moved(weights, grads, rate), batch)
+
+
+def learning(loss, weights, batch):
+    """Through a step of learning: on one half of the batch for the other one."""
+    support = jax.tree.map(lambda rows: rows[: len(rows) // 2], batch)
+    query = jax.tree.map(lambda rows: rows[len(rows) // 2 :], batch)
+
+    def after(weights):
+        return loss(moved(weights, jax.grad(loss)(weights, support)), query)
+
+    return jax.value_and_grad(after)(weights)
+
+
+def repeated(loss, weights, batch):
+    """Towards where several steps of learning lead."""
+    fast = weights
+    for _ in range(3):
+        fast = moved(fast, jax.grad(loss)(fast, batch))
+    difference = jax.tree.map(lambda w, f: w - f, weights, fast)
+    return loss(fast, batch), difference
+
+
+def penalized(loss, weights, batch):
+    """With a penalty on the gradient by the input."""
+
+    def both(weights):
+        x, y = batch
+        value, slope = jax.value_and_grad(lambda x: loss(weights, (x, y)))(x)
+        return value + (slope**2).sum()
+
+    return jax.value_and_grad(both)(weights)
+
+
+def make_step(gradient, model, is_accumulated):
+    optimizer = optax.adam(1e-2)
+    gradient = functools.partial(gradient, functools.partial(error, model))
+
+    def step(state, batch):
+        weights, moments = state
+        each = mw.pipeline.accumulate(gradient, MICROBATCHES)
+        value, grads = (each if is_accumulated else gradient)(weights, batch)
+        updates, moments = optimizer.update(grads, moments, weights)
+        return (optax.apply_updates(weights, updates), moments), value
+
+    return step, optimizer
+
+
+@pytest.mark.parametrize("is_accumulated", [True, False])
+@pytest.mark.parametrize("model", [model, residual])
+@pytest.mark.parametrize("gradient", [sharpened, learning, repeated, penalized])
+def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
+    draw = np.random.default_rng(0).standard_normal
+    weights = [
+        {"w": np.float32(draw((WIDTH, WIDTH)) * WIDTH**-0.5), "b": np.zeros(WIDTH, "f")}
+        for _ in range(LAYERS)
+    ]
+    rows = np.float32(draw((2, MICROBATCHES * ROWS, WIDTH)))
+    step, optimizer = make_step(gradient, model, is_accumulated)
+    state, batch = (weights, optimizer.init(weights)), (rows[0], rows[1])
+    jitted = mw.auto(step, MESHES)
+    lowered = jitted.lower(state, batch)
+    homes = lowered.function_mesh_assignment.input_meshes[0]
+    assert [layer["w"] for layer in homes[0]] == ["m0", "m0", "m1", "m1"]
+    assert homes[0] == homes[1][0].mu == homes[1][0].nu
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) <= MICROBATCHES * ROWS * WIDTH * 4 < weights[0]["w"].nbytes
+    found, wanted = jitted(state, batch), jax.jit(step)(state, batch)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
