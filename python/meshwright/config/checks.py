@@ -44,7 +44,7 @@ def check_topology(topology: Mapping[str, Mesh]) -> None:
             if name.endswith(MEMORY_KIND_SEPARATOR + kind):
                 raise ValueError(
                     f"topology: mesh name {name!r} must not end with the memory kind "
-                    f"'#{kind}'; memory kinds belong into assignments"
+                    f"'#{kind}'; write the kind where the mesh is assigned"
                 )
         # "*" represents all other meshes where meshes are inferred.
         if name in ("", "*") or _NOT_IN_MESH_NAMES.search(name):

@@ -125,9 +125,9 @@ class Contents:
             raise self._damaged(self._index, error) from None
         if not is_ours:
             raise ContentsError(
-                f"{self.folder} holds no {self._what} of this form: {self._index} "
-                f"calls itself {found['format']!r:.60}, and {self._format!r} is read "
-                "here; save it again with this release"
+                f"{self.folder} holds no {self._what} of this form: the format of "
+                f"{self._index} is {found['format']!r:.60}, expected {self._format!r}; "
+                "save it again with this release"
             )
         if hashlib.sha256(json.dumps(body).encode()).hexdigest() != digest:
             raise self._damaged(self._index, "it is not what was written")

@@ -36,7 +36,9 @@ def with_config(
     if isinstance(func, Config) and mpmd_config is None:
         func, mpmd_config = None, func
     if mpmd_config is not None and config is not None:
-        raise TypeError("meshwright.jit: give the config once, it came as config, too")
+        raise TypeError(
+            "meshwright.jit: got both mpmd_config and config; give the config once"
+        )
     found = config if mpmd_config is None else mpmd_config
     if found is None:
         raise TypeError(

@@ -86,7 +86,7 @@ def pick_fragments(
     for platform, other in others:
         if _outline(program) != _outline(other):
             raise NotImplementedError(
-                f"the function becomes other fragments on {first} than on {platform}; "
+                f"the function has different fragments on {first} and on {platform}; "
                 "name what differs between the platforms with mw.named_computation"
             )
     modules = {key: dict(result.fragments) for key, result in results.items()}

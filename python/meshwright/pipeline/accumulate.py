@@ -239,8 +239,8 @@ def _check_chunked(reduce: Any, has_aux: bool | None) -> None:
         )
     if has_aux:
         raise ValueError(
-            f"{_WHAT}: has_aux with sequence_chunks, where the function returns a loss "
-            "and a carry alone; leave it out"
+            f"{_WHAT}: has_aux cannot be given with sequence_chunks, whose function "
+            "returns a loss and a carry; leave it out"
         )
 
 

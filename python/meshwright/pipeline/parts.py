@@ -194,8 +194,8 @@ def count_layers(
     if len(sizes) > 1:
         listed = ", ".join(f"{where}: {size}" for size, where in sizes.items())
         raise ValueError(
-            f"{what}: all arrays of {name} must have as many entries in their leading "
-            f"axis, one for each {unit}, got {listed}"
+            f"{what}: all arrays of {name} must have the same number of entries in "
+            f"their leading axis, one for each {unit}, got {listed}"
         )
     return next(iter(sizes))
 
@@ -281,8 +281,8 @@ def pieces_of(what: str, stacked: Any, limits: Sequence[tuple[int, int]]) -> lis
         wanted = [stop - start for start, stop in limits]
         if found != wanted:
             raise ValueError(
-                f"{what}: parts of {found} layers, but the stages have {wanted}; take "
-                "them apart with mw.pipeline.parts(..., num_stages) for as many stages"
+                f"{what}: parts of {found} layers, but the stages have {wanted}; split "
+                "them with mw.pipeline.parts(..., num_stages=) for that many stages"
             )
         return list(leaf.pieces)
 

@@ -24,7 +24,7 @@ compat.register_lowering(_result_p, lambda ctx, x, **_: [x], cacheable=False)
 def _refuse_derivative(primals: Any, tangents: Any, **_: Any) -> Any:
     raise TypeError(
         "accumulate: its result is differentiated from outside, where the backward "
-        "passes of all microbatches would hang together and no schedule could order "
+        "passes of all microbatches depend on each other and no schedule can order "
         "them; take the gradient inside: accumulate(jax.value_and_grad(loss), "
         "microbatches=N)(params, batch)"
     )

@@ -23,7 +23,7 @@ def _number_of_parts(stacked: Any) -> int:
     leaves = jax.tree.leaves(stacked, is_leaf=is_parts)
     counts = [len(leaf.pieces) for leaf in leaves if is_parts(leaf)]
     if not counts:
-        raise TypeError(f"{_WHAT}: num_stages= says into how many stages to divide")
+        raise TypeError(f"{_WHAT}: num_stages is missing; give the number of stages")
     return counts[0]
 
 

@@ -140,8 +140,8 @@ class Chunked:
                 continue
             if not jnp.issubdtype(jnp.result_type(leaf), jnp.floating):
                 raise TypeError(
-                    f"{self._what}: {where} is {jax.typeof(leaf).str_short()}, by "
-                    "which nothing can be differentiated; give it in another argument"
+                    f"{self._what}: {where} is {jax.typeof(leaf).str_short()}, for "
+                    "which there is no gradient; give it in another argument"
                 )
             found.append(leaf)
         return found

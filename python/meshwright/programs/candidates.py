@@ -60,9 +60,9 @@ def find_target(device: str, devices: int) -> Target | None:
         there = len(jax.devices("cpu"))
         if there < devices:
             raise ValueError(
-                f"plan: to compile for {devices} CPU devices they have to be there, "
-                f"and there are {there}; set jax_num_cpu_devices, or name a target, "
-                "such as h100:16"
+                f"plan: compiling for {devices} CPU devices needs that many, and JAX "
+                f"has {there}; set jax_num_cpu_devices, or name a target, such as "
+                "h100:16"
             )
         return None
     if device.removeprefix("tpu-") in GENERATIONS:

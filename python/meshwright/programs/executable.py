@@ -391,8 +391,8 @@ class Executable:
                 return jax.tree.unflatten(tree, placed)
         known = ", ".join(map(str, arguments))
         raise TypeError(
-            f"{self.signature.name}: place got {tree}, which is the tree and shapes of "
-            f"no argument that the program was compiled for; these are {known}"
+            f"{self.signature.name}: place got {tree}, whose structure and shapes "
+            f"match no argument of the program; pass one of {known}"
         )
 
     def _release(self, ready: Ready) -> None:
@@ -449,7 +449,7 @@ class Executable:
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise TypeError(
                 f"{self._where(index)} is a type without values, {leaf}; pass an "
-                "array, or lower the function for types"
+                "array, or use lower(), which takes types"
             )
         if not isinstance(leaf, jax.Array):
             # CPU devices may share the memory of a NumPy array, which its owner is

@@ -144,7 +144,8 @@ def _stacked(
     joined = stacking.specs(specs)
     if joined is None:
         raise ProgramError(
-            "arrays of stacked layers are one array over several meshes, and the "
-            "meshes given share devices in another way than where it was compiled"
+            "an array of stacked layers is over several meshes, and the given meshes "
+            "share other devices than those that the program was compiled for; give "
+            "meshes that share devices as those did"
         )
     return StackedExecutable(inner, stacking, joined)

@@ -431,7 +431,7 @@ class Lowered(jax.stages.Lowered):
             text = found.as_text()
         elif profile is not None or costs or processes is not None:
             raise ValueError(
-                "profile, costs and processes change what a device takes; give `device`"
+                "draw: profile, costs and processes are for a simulation; give `device`"
             )
         else:
             text = self.partitioning_result.program_text

@@ -114,8 +114,8 @@ def _layout(own: list[Item]) -> Layout | None:
         )
         raise ValueError(
             f"{source(other.eqn)}: stage_boundary between the stages of a "
-            "mw.pipeline.layout; the layout has all marks of a model, so say there "
-            "where this stage ends"
+            "mw.pipeline.layout, which has all marks of a model; remove this mark, and "
+            "end the stage in the layout"
         )
     return Layout((first.first, *(entry.stage for entry in known)), first.count)
 

@@ -358,10 +358,11 @@ def with_stages(config: Config, found: Found) -> Config:
     schedule, schedule_name = config.pipeline_schedule, config.schedule_name
     if not found.is_regular and SCHEDULE_OPTION in options:
         _logger.warning(
-            "%sstages occur more than once in a direction, as they do in higher "
-            "derivatives, where a model is applied to what its gradient gave, or "
-            "around a named computation that has a mesh of its own; such a program "
-            "runs in the order in which it is written",
+            "%sstages occur more than once in a direction, as in higher derivatives, "
+            "for a model applied to the result of its own gradient, or around a named "
+            "computation with a mesh of its own; such a program runs in the order in "
+            "which it is written. For a schedule, take each gradient in an "
+            "mw.pipeline.accumulate or mw.call of its own",
             f"{found.places[0]}: " if found.places else "",
         )
         options[SCHEDULE_OPTION], schedule, schedule_name = "None", None, None
@@ -383,9 +384,9 @@ def _check_names(what: str, given: Mapping[str, Any], found: Mapping[str, Any]) 
     for name, value in found.items():
         if given.get(name, value) != value:
             raise ValueError(
-                f"{what}: {name!r} is {given[name]!r}, but so is called a stage that "
-                f"marks or mw.auto divide, for which it is {value!r}; move stages with "
-                "stage_to_mesh=, or give a computation of your own another name"
+                f"{what}: {name!r} is {given[name]!r}, but a stage of marks or mw.auto "
+                f"has this name, and is {value!r}; move stages with stage_to_mesh=, or "
+                "give a computation of your own another name"
             )
 
 
@@ -453,8 +454,8 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
 
 # Where a mark occurs more than once: for layers, or for a model that is called again.
 _APPLIED_AGAIN = (
-    ". If that is a model that is applied to what it gave, make each time a call of "
-    "its own, mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
+    ". If a model is applied to its own output, make each application a call of its "
+    "own, mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
 )
 
 

@@ -256,9 +256,9 @@ class _Assignment:
             name = self._towers[begins]
             raise ValueError(
                 f"{source(self._items[mark].eqn)}: stage_boundary: tower {name!r} is "
-                "applied to what it gave, so that its stages are no line; make each "
+                "applied to its own output, so its stages are not a chain; make each "
                 "application a call of its own, mw.call(f, call_counter=i)(...), or "
-                "give the stages that come later a tower of their own"
+                "give the later stages a tower of their own"
             )
         self._order.add(stage, begins)
 
@@ -515,7 +515,7 @@ def check_ways(flat: Flat) -> None:
         if is_own(item) and not leads[index]:
             raise ValueError(
                 f"{source(item.eqn)}: stage_boundary: tower "
-                f"{item.eqn.params['tower']!r} has no way to the loss: nothing that "
-                "is returned is made of what goes through this mark; use what the "
-                "tower gives, or take its marks away"
+                f"{item.eqn.params['tower']!r} does not lead to a loss: no result "
+                "depends on the value of this mark; use the output of the tower, or "
+                "remove its marks"
             )

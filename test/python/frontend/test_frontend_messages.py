@@ -226,6 +226,10 @@ MISTAKES = {
         lambda: mw.jit(both, MESHES),
         "mpmd_config must be what meshwright.make_config returned, got .* of type dict",
     ),
+    "config_twice": (
+        lambda: mw.jit(both, config(), config=config()),
+        "got both mpmd_config and config; give the config once",
+    ),
 }
 
 

@@ -84,7 +84,7 @@ def test_programs_that_differ_outside_of_fragments_are_refused():
         return jax.lax.platform_dependent(x, cpu=f, cuda=g)
 
     with pytest.raises(
-        NotImplementedError, match="other fragments on cuda than on cpu"
+        NotImplementedError, match="different fragments on cuda and on cpu"
     ):
         mw.jit(branches, config("gpu", "host/cpu")).lower(X)
 

@@ -286,7 +286,7 @@ def test_stages_that_the_meshes_cannot_have_are_refused():
 
 def test_a_mark_beside_a_layout_is_refused():
     with pytest.raises(
-        ValueError, match=r"test_layout.py:\d+.* the layout has all mark"
+        ValueError, match=r"test_layout.py:\d+.* which has all marks of a model"
     ):
         lower_layout("t|t", 2, "1F1B", mark_again=True)
 

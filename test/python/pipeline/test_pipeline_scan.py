@@ -132,7 +132,9 @@ def test_parts_stay_where_their_stages_are():
     close(loss(split, xs, ys), plain_loss(params, xs, ys))
     grads = jax.grad(loss)(split, xs, ys)
     close(mw.pipeline.whole(grads), jax.grad(plain_loss)(params, xs, ys))
-    with pytest.raises(ValueError, match=r"parts of \[2, 2, 1, 1\] layers"):
+    with pytest.raises(
+        ValueError, match=r"parts of \[2, 2, 1, 1\] layers.*split them with"
+    ):
         jax.jit(make_loss(3))(split, xs, ys)
 
 
@@ -258,5 +260,5 @@ def test_bad_block():
         mw.pipeline.scan(lambda x, w: (x, x, x), 0.0, jnp.ones(2), num_stages=1)
     with pytest.raises(TypeError):
         mw.pipeline.scan(lambda x, w: x, 0.0, jnp.ones(2), num_stages=1.5)
-    with pytest.raises(TypeError, match="num_stages= says"):
+    with pytest.raises(TypeError, match="num_stages is missing"):
         mw.pipeline.scan(lambda x, w: x, 0.0, jnp.ones(2))

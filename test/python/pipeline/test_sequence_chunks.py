@@ -383,7 +383,7 @@ def call_with(weights=None, xs=None, ys=None, loss=loss, **options):
         ({"sequence_axes": None}, ValueError, "leaves no array with a sequence"),
         ({"sequence_axes": (1, 1, 1)}, ValueError, "an entry for each of the 2 argum"),
         ({"reduce": "stack"}, ValueError, 'reduce must be "mean" or "sum"'),
-        ({"has_aux": True}, ValueError, "a loss and a carry alone"),
+        ({"has_aux": True}, ValueError, "has_aux cannot be given with sequence_chunks"),
         (
             {"loss": lambda w, x, y, c: (x - y).mean()},
             TypeError,

@@ -401,8 +401,9 @@ def test_weights_with_the_vocabulary_elsewhere_are_refused():
         return head(given, go(weights, embed(weights["embed"], x)), y)
 
     assert refuse(loss) == (
-        "pipeline.vocabulary: the head, <lambda>: all arrays of weights must have as "
-        "many entries in their leading axis, one for each token of the vocabulary, got "
+        "pipeline.vocabulary: the head, <lambda>: all arrays of weights must have the "
+        "same number of entries in their leading axis, one for each token of the "
+        "vocabulary, got "
         "weights['bias']: 24, weights['kernel']: 4"
     )
 

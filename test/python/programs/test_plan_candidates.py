@@ -116,7 +116,7 @@ def test_what_does_not_compile_is_said():
     [
         ({"devices": 2, "compile": 0}, "compile=0; expected 1 layout or more"),
         ({"device": "tpu-v5p", "devices": 4, "compile": 2}, "slices of several shapes"),
-        ({"device": "cpu", "devices": 4096, "compile": 2}, "they have to be there"),
+        ({"device": "cpu", "devices": 4096, "compile": 2}, "needs that many, and JAX"),
         ({"target": "v5e:2x2"}, "say how many of them, compile=3"),
         ({"target": "v5e:2x2", "devices": 4, "compile": 1}, "leave out device and"),
         ({"target": "v5q:2x2", "compile": 1}, "did you mean 'v5p'"),

@@ -350,7 +350,7 @@ def chained(weights, image, text, y):
 @pytest.mark.parametrize(
     ("loss", "schedule", "config", "message"),
     [
-        (without_way, "Towers", {}, r"test_towers.*: tower 'vision' has no way to the"),
+        (without_way, "Towers", {}, r"test_towers.*: tower 'vision' does not lead to"),
         (in_a_circle, "Towers", {}, r"feed each other: 'vision' reads what 'text' gi"),
         (
             with_an_empty_stage,

@@ -135,7 +135,7 @@ def test_an_application_to_what_a_gradient_gave_has_no_schedule(caplog):
     step = mw.pipeline.accumulate(ONE_AFTER_THE_OTHER["sharpness"], MICROBATCHES)
     lowered = check(step, config(2, "1F1B"), 2)
     (message,) = caplog.messages
-    assert "where a model is applied to what its gradient gave" in message
+    assert "for a model applied to the result of its own gradient" in message
     assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
 
 

@@ -395,8 +395,8 @@ def test_other_stages_than_meshes():
 def test_names_of_stages_are_not_overridden():
     own = {"stage0": "m1"}
     text = refusal(loss, mw.make_config(MESHES, own))
-    assert "'stage0' is 'm1', but so is called a stage" in text
-    assert "it is 'm0'; move stages with stage_to_mesh=" in text
+    assert "'stage0' is 'm1', but a stage of marks or mw.auto has this name" in text
+    assert "and is 'm0'; move stages with stage_to_mesh=" in text
     config = mw.make_config(
         MESHES, {"stage1": "m1"}, name_to_stage_assignment={"stage1": 3}
     )
@@ -406,7 +406,7 @@ def test_names_of_stages_are_not_overridden():
     config = mw.auto_config(MESHES)
     config = dataclasses.replace(config, name_to_mesh_assignment={"stage3": "m0"})
     plain = functools.partial(loss, mark=lambda x: x)
-    assert "marks or mw.auto divide" in refusal(plain, config)
+    assert "a stage of marks or mw.auto" in refusal(plain, config)
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,8 @@ def _check_surroundings(found: Mapping[str, Any], here: Mapping[str, Any]) -> No
 def _check_mesh(name: str, saved: Mapping[str, Any], mesh: ProgramMesh) -> None:
     if mesh.is_described:
         raise ProgramError(
-            f"mesh {name!r} has devices that are only described, and a program that "
-            "was saved is loaded to be run; give meshes of jax.devices()"
+            f"mesh {name!r} has devices that are not here, and a saved program is "
+            "loaded to run; give meshes of jax.devices()"
         )
     here = describe_mesh(mesh)
     for key in ("platform", "kind"):

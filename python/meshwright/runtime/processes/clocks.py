@@ -108,7 +108,8 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
                     best = Reading(middle, theirs - middle, error)
     except OSError as error:
         raise ProcessError(
-            f"process {world.process}: process {first} does not say the time: {error}"
+            f"process {world.process}: process {first} does not answer with its "
+            f"clock: {error}"
         ) from error
     assert best is not None
     return best

@@ -388,9 +388,8 @@ def _say_shared(bound: dict[str, ProgramMesh]) -> None:
     _said.add(names)
     listed = ", ".join(repr(name) for name in bound if name in names)
     _logger.warning(
-        "meshes %s share devices: what runs on them takes turns, in the order of "
-        "issue, and what goes from one to another is copied on the device, which "
-        "then holds it twice; nothing overlaps, so time says little about meshes "
-        "with devices of their own",
+        "meshes %s share devices: their fragments run one after the other, in the "
+        "order of issue, and a value that is sent between them is in memory twice. "
+        "Meshes with devices of their own are faster",
         listed,
     )
