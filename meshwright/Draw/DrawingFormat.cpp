@@ -14,8 +14,7 @@ using namespace meshwright;
 using llvm::StringRef;
 
 static constexpr DrawingFormatInfo kFormats[] = {
-    {DrawingFormat::Html, "html",
-     "a page to look into, that needs nothing else"},
+    {DrawingFormat::Html, "html", "an interactive page in one file"},
     {DrawingFormat::Svg, "svg", "an image"},
     {DrawingFormat::Pdf, "pdf", "the same, by rsvg-convert"},
     {DrawingFormat::Perfetto, "perfetto",

@@ -37,7 +37,7 @@ static cl::opt<Colours> &getColours() {
   (void)isReplaced;
   static cl::opt<Colours> option(
       "color", cl::sub(cl::SubCommand::getAll()), cl::init(Colours::Auto),
-      cl::desc("Colours: auto for terminals that want them, always or never"),
+      cl::desc("Colours in the output"),
       cl::values(clEnumValN(Colours::Auto, "auto",
                             "on terminals, unless NO_COLOR is set"),
                  clEnumValN(Colours::Always, "always", "also into files"),

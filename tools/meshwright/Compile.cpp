@@ -15,9 +15,9 @@ using namespace mlir;
 using namespace meshwright;
 namespace cl = llvm::cl;
 
-static cl::SubCommand subCommand("compile",
-                                 "Compile for TPUs or GPUs that are not here: "
-                                 "does it compile, does it fit");
+static cl::SubCommand subCommand(
+    "compile",
+    "Compile for TPUs or GPUs, present or not, and check the memory");
 static cl::opt<std::string>
     path(cl::Positional, cl::Required, cl::sub(subCommand),
          cl::desc("<folder of meshwright partition, or partitioned.mlir>"));

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace meshwright;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    subCommand("completion", "Print what completes these commands in a shell");
+static cl::SubCommand subCommand("completion",
+                                 "Print a completion script for a shell");
 static cl::opt<std::string> shell(cl::Positional, cl::sub(subCommand),
                                   cl::desc("<bash|zsh|fish>"));
 

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 
 static llvm::cl::SubCommand
-    subCommand("doctor", "Tell what is installed, what works, and what to do");
+    subCommand("doctor", "Check the installation, and print remedies");
 
 static LogicalResult run() { return runPython("doctor.py", {}); }
 

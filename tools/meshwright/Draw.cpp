@@ -22,7 +22,7 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 
 static cl::SubCommand
-    subCommand("draw", "Draw when what runs where, as a page or an image");
+    subCommand("draw", "Draw the timeline of a step, as a page or an image");
 static cl::opt<std::string>
     input(cl::Positional, cl::Required, cl::sub(subCommand),
           cl::desc("<a folder of `partition`, its schedule.json, or what "
@@ -67,9 +67,9 @@ static cl::opt<std::string> title("title", cl::sub(subCommand),
                                   cl::desc("Title (the default is the name of "
                                            "the file)"));
 static cl::opt<unsigned> columns("columns", cl::init(0), cl::sub(subCommand),
-                                 cl::desc("Of text: letters for the whole time "
-                                          "(the width of the terminal, "
-                                          "else 100)"));
+                                 cl::desc("Width of the text timeline, in "
+                                          "characters (the width of the "
+                                          "terminal, else 100)"));
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readText(const std::string &path) {

@@ -49,7 +49,7 @@ static cl::opt<ScheduleForm> scheduleForm(
     cl::values(clEnumValN(ScheduleForm::Flat, "flat",
                           "item by item (version 1)"),
                clEnumValN(ScheduleForm::Ranges, "ranges",
-                          "what repeats is there once (version 2)")));
+                          "repeated items once (version 2)")));
 static cl::opt<std::string>
     portable("portable", cl::ValueOptional, cl::value_desc("version"),
              cl::desc("Write fragments as portable artifacts, for a reader of "

@@ -28,9 +28,9 @@ static cl::opt<std::string>
                   "file:<schedule.csv>; without it, the known ones]"));
 static cl::opt<unsigned> meshes("meshes", cl::init(4), cl::sub(subCommand),
                                 cl::desc("Meshes of the pipeline (4)"));
-static cl::opt<unsigned>
-    microbatches("microbatches", cl::init(8), cl::sub(subCommand),
-                 cl::desc("Parts of the batch, or call counters (8)"));
+static cl::opt<unsigned> microbatches("microbatches", cl::init(8),
+                                      cl::sub(subCommand),
+                                      cl::desc("Number of microbatches (8)"));
 static cl::opt<unsigned> stages("stages-per-mesh", cl::init(0),
                                 cl::sub(subCommand),
                                 cl::desc("Stages on each mesh (what is usual "
@@ -62,9 +62,9 @@ static cl::list<int64_t>
                       "for each mesh (as many as there are stages)"));
 static cl::opt<int64_t>
     hostTime("host", cl::init(0), cl::sub(subCommand), cl::value_desc("time"),
-             cl::desc("For auto: how long the activations of a microbatch and "
-                      "stage take to the memory of the mesh's host, or back; "
-                      "what is there does not count for --memory"));
+             cl::desc("For auto: time to copy the activations of a microbatch "
+                      "and stage to host memory, or back; those in host memory "
+                      "do not count for --memory"));
 static cl::list<int64_t>
     scales("scales", cl::CommaSeparated, cl::sub(subCommand),
            cl::value_desc("factors"),

@@ -21,9 +21,8 @@ using namespace mlir;
 using namespace meshwright;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    subCommand("simulate",
-               "Say how long a step will take, and what memory it needs");
+static cl::SubCommand subCommand("simulate",
+                                 "Estimate the time and the memory of a step");
 static cl::opt<std::string>
     path(cl::Positional, cl::sub(subCommand),
          cl::desc("<folder of meshwright partition, or partitioned.mlir>"));
@@ -33,21 +32,21 @@ static cl::opt<std::string>
                     "so on, or a file like devices.json"));
 static cl::opt<std::string>
     profile("profile", cl::sub(subCommand), cl::value_desc("file.json"),
-            cl::desc("Times that meshwright.profile recorded; where it has "
-                     "some, they go before those of the device"));
+            cl::desc("Times that meshwright.profile recorded; they take "
+                     "precedence over those of the device"));
 static cl::list<std::string>
     costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
           cl::desc("What a custom call does, such as "
                    "'flash_attention=flops:4*b*h*t*t*d'; may be repeated"));
 static cl::opt<std::string>
     compiled("compiled", cl::sub(subCommand), cl::value_desc("file|folder"),
-             cl::desc("What compilers said of the fragments: the output of "
-                      "meshwright compile --json, or a saved program; memory, "
-                      "and times where they have some, are theirs"));
+             cl::desc("Figures of compilers: the output of meshwright compile "
+                      "--json, or a saved program; they replace estimates of "
+                      "memory, and of times if there are some"));
 static cl::opt<std::string>
     memory("memory", cl::sub(subCommand), cl::value_desc("80GB"),
-           cl::desc("What a device has room for; more is an error, and no "
-                    "choice of --compare"));
+           cl::desc("Memory limit of a device; exceeding it is an error, or "
+                    "ranks last with --compare"));
 static cl::opt<unsigned>
     processes("processes", cl::init(1), cl::sub(subCommand),
               cl::desc("Processes that issue the program (1)"));
@@ -79,11 +78,12 @@ static cl::list<int64_t>
 enum class Overlap { Pairs, None };
 static cl::opt<Overlap> overlap(
     "overlap", cl::init(Overlap::Pairs), cl::sub(subCommand),
-    cl::desc("What runs beside each other on a mesh"),
-    cl::values(clEnumValN(Overlap::Pairs, "pairs",
-                          "The parts of overlapped pairs (default)"),
-               clEnumValN(Overlap::None, "none",
-                          "Nothing: the parts of pairs one after the other")));
+    cl::desc("What may overlap on a mesh"),
+    cl::values(
+        clEnumValN(Overlap::Pairs, "pairs",
+                   "The parts of overlapped pairs (default)"),
+        clEnumValN(Overlap::None, "none",
+                   "Nothing: the parts of pairs run one after the other")));
 static cl::opt<bool> asJson("json", cl::sub(subCommand),
                             cl::desc("Print everything as JSON"));
 static cl::opt<bool>

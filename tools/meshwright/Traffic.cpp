@@ -16,7 +16,8 @@ using namespace meshwright;
 namespace cl = llvm::cl;
 
 static cl::SubCommand
-    subCommand("traffic", "Count what a step sends, on each mesh and between");
+    subCommand("traffic",
+               "Count the bytes that a step sends, within and between meshes");
 static cl::opt<std::string>
     path(cl::Positional, cl::Required, cl::sub(subCommand),
          cl::desc("<folder of meshwright partition, or partitioned.mlir>"));

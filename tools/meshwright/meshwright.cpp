@@ -33,7 +33,7 @@ name runs where:
    "topology": {"m1": {"x": 2}, "m2": {"x": 2}},
    "assignment": {"encoder": "m1", "decoder": "m2"}}
 
-`meshwright VERB --help` tells the options of a verb.
+`meshwright VERB --help` lists the options of a verb.
 )";
 
 int main(int argc, char **argv) {
