@@ -222,16 +222,13 @@ static llvm::Error checkOrder(const Plan &plan, const Timeline &timeline) {
       if (first->mesh != mesh || first->index != index)
         return llvm::createStringError(
             llvm::formatv("plan: {0} twice, on mesh {1} and on mesh {2}",
-                          toString(action), first->mesh, mesh)
-                .str());
+                          toString(action), first->mesh, mesh));
       for (const ActionId *input : inputs.get(action))
         if (timeline.meshes[input->mesh][input->index].stop >
             timeline.meshes[mesh][index].start)
-          return llvm::createStringError(
-              llvm::formatv("plan: {0} starts before {1} has ended",
-                            toString(action),
-                            toString(plan.meshes[input->mesh][input->index]))
-                  .str());
+          return llvm::createStringError(llvm::formatv(
+              "plan: {0} starts before {1} has ended", toString(action),
+              toString(plan.meshes[input->mesh][input->index])));
     }
   return llvm::Error::success();
 }

@@ -180,10 +180,8 @@ static llvm::Error chooseRun(std::vector<Event> &events,
   llvm::erase_if(events,
                  [&](const Event &event) { return event.run != chosen; });
   if (events.empty())
-    return llvm::createStringError(
-        llvm::formatv("the recording has no run {0}; it has runs 0 to {1}",
-                      chosen, last)
-            .str());
+    return llvm::createStringError(llvm::formatv(
+        "the recording has no run {0}; it has runs 0 to {1}", chosen, last));
   double begin = events.front().start;
   for (const Event &event : events)
     begin = std::min(begin, event.start);

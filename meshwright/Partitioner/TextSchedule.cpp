@@ -52,8 +52,7 @@ static llvm::Expected<Places> place(const ScheduleOption &option,
     return llvm::createStringError(
         llvm::formatv("{0} has {1} rows and {2} stages; expected a row for "
                       "each of {3} meshes, and {4} stages",
-                      option.getName(), numRows, numStages, meshes, stages)
-            .str());
+                      option.getName(), numRows, numStages, meshes, stages));
   return places;
 }
 

@@ -350,8 +350,7 @@ llvm::Expected<PlanResult> Search::run() {
                       "smallest memory with which one does is {2:F2} GB; take "
                       "more devices, or a smaller microbatch",
                       inputs.memory / 1e9, inputs.devices,
-                      std::ceil(leastBytes / 1e7) / 100)
-            .str());
+                      std::ceil(leastBytes / 1e7) / 100));
   if (isAutoWanted)
     measureFinalists();
   for (Layout &layout : finalists) {

@@ -354,8 +354,7 @@ llvm::Error Search::explainMisfit() {
                     "smallest memory with which one does is {2:F2} GB: {3}; "
                     "take more devices, or a smaller microbatch",
                     inputs.memory / 1e9, inputs.devices,
-                    std::ceil(least->peakBytes / 1e7) / 100, describe(*least))
-          .str());
+                    std::ceil(least->peakBytes / 1e7) / 100, describe(*least)));
 }
 
 llvm::Expected<PlanResult> Search::run() {

@@ -253,15 +253,13 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
       return llvm::createStringError(
           llvm::formatv("meshes[{0}]: expected an object with a list of "
                         "\"actions\"",
-                        row)
-              .str());
+                        row));
     numActions += actions->size();
     if (numActions > kMostActions)
       return llvm::createStringError(
           llvm::formatv("meshes[{0}]: the schedule exceeds the limit of {1} "
                         "actions",
-                        row, kMostActions)
-              .str());
+                        row, kMostActions));
     plan.meshes.emplace_back();
     cells.emplace_back();
     for (auto [column, action] : llvm::enumerate(*actions))
@@ -401,8 +399,7 @@ llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
   if (!some)
     return llvm::createStringError(
         llvm::formatv("stage {0} microbatch {1} is missing; {2}", stage,
-                      microbatch, expected)
-            .str());
+                      microbatch, expected));
   std::string hint =
       found == "FBW" ? "; in an older format B is the gradient of the input, "
                        "which is I here"
@@ -457,8 +454,7 @@ llvm::Error PlanReader::checkGraph() const {
         llvm::formatv("the towers have {0} stages on {1} meshes, but the rows "
                       "are {2} with {3} stages; expected a row for each mesh",
                       plan.graph.countStages(), plan.graph.countMeshes(),
-                      plan.meshes.size(), numStages)
-            .str());
+                      plan.meshes.size(), numStages));
   std::vector<const Tower *> owners;
   for (const Tower &tower : plan.graph.towers)
     owners.insert(owners.end(), tower.count, &tower);
@@ -528,8 +524,7 @@ static llvm::Error checkFile(llvm::StringRef path) {
   if (status.getSize() > kMostBytes)
     return llvm::createStringError(
         llvm::formatv("has {0} bytes; a schedule has {1} at most",
-                      status.getSize(), kMostBytes)
-            .str());
+                      status.getSize(), kMostBytes));
   return llvm::Error::success();
 }
 

@@ -24,8 +24,7 @@ static llvm::Error checkGraph(const Schedule &schedule,
     return llvm::createStringError(
         llvm::formatv("schedule {0} has towers on {1} meshes, but there are "
                       "{2}; give each mesh a tower, and each tower its meshes",
-                      schedule.name, needed, shape.meshes)
-            .str());
+                      schedule.name, needed, shape.meshes));
   return llvm::Error::success();
 }
 
@@ -34,8 +33,7 @@ static llvm::Error checkChunks(const Schedule &schedule, int64_t chunks) {
     return llvm::Error::success();
   return llvm::createStringError(
       llvm::formatv("schedule {0} needs {1} on each mesh, got {2}",
-                    schedule.name, describeChunks(schedule), chunks)
-          .str());
+                    schedule.name, describeChunks(schedule), chunks));
 }
 
 /// All microbatches have their sequence in as many chunks.
@@ -46,17 +44,14 @@ static llvm::Error checkSequenceChunks(const Schedule &schedule,
     return llvm::createStringError(
         llvm::formatv("schedule {0} cannot have sequences in {1} chunks; take "
                       "Seq1F1B or SlimPipe, with at least one chunk",
-                      schedule.name, shape.sequenceChunks)
-            .str());
+                      schedule.name, shape.sequenceChunks));
   if (shape.microbatches % shape.sequenceChunks == 0)
     return llvm::Error::success();
-  return llvm::createStringError(
-      llvm::formatv(
-          "schedule {0} has {1} chunks of each microbatch, which {2} "
-          "units are no multiple of; call each chunk, with the counter "
-          "microbatch * {1} + chunk",
-          schedule.name, shape.sequenceChunks, shape.microbatches)
-          .str());
+  return llvm::createStringError(llvm::formatv(
+      "schedule {0} has {1} chunks of each microbatch, which {2} "
+      "units are no multiple of; call each chunk, with the counter "
+      "microbatch * {1} + chunk",
+      schedule.name, shape.sequenceChunks, shape.microbatches));
 }
 
 /// Whether there are more actions than the limit; counted so that nothing
@@ -79,8 +74,7 @@ llvm::Error Schedule::checkShape(const PlanShape &shape) const {
     return llvm::createStringError(
         llvm::formatv("schedule {0} needs at least one mesh and one "
                       "microbatch, got {1} and {2}",
-                      name, shape.meshes, shape.microbatches)
-            .str());
+                      name, shape.meshes, shape.microbatches));
   if (llvm::Error error = shape.graph.isChain()
                               ? checkChunks(*this, shape.chunks)
                               : checkGraph(*this, shape))
@@ -89,13 +83,11 @@ llvm::Error Schedule::checkShape(const PlanShape &shape) const {
     return error;
   if (!hasTooManyActions(*this, shape))
     return llvm::Error::success();
-  return llvm::createStringError(
-      llvm::formatv("schedule {0} of {1} meshes, {2} microbatches and {3} "
-                    "stages on each mesh may have more than {4} actions; take "
-                    "fewer meshes or microbatches",
-                    name, shape.meshes, shape.microbatches, shape.chunks,
-                    kMostActions)
-          .str());
+  return llvm::createStringError(llvm::formatv(
+      "schedule {0} of {1} meshes, {2} microbatches and {3} "
+      "stages on each mesh may have more than {4} actions; take "
+      "fewer meshes or microbatches",
+      name, shape.meshes, shape.microbatches, shape.chunks, kMostActions));
 }
 
 llvm::Expected<Plan> Schedule::makePlan(const PlanShape &shape) const {
@@ -124,8 +116,7 @@ Schedule::placeStages(int64_t meshes, int64_t stages) const {
     return llvm::createStringError(
         llvm::formatv("schedule {0} has as many stages on each mesh; {1} do "
                       "not fall evenly on {2} meshes",
-                      name, stages, meshes)
-            .str());
+                      name, stages, meshes));
   if (llvm::Error error = checkShape({meshes, 1, stages / meshes}))
     return error;
   std::vector<int64_t> places;

@@ -24,8 +24,7 @@ static llvm::Expected<PlanShape> getShape(const ComparisonRequest &request,
   if (chunks * request.meshes != request.stages)
     return llvm::createStringError(
         llvm::formatv("{0} stages cannot be divided evenly over {1} meshes",
-                      request.stages, request.meshes)
-            .str());
+                      request.stages, request.meshes));
   return PlanShape{request.meshes, microbatches, chunks};
 }
 

@@ -234,8 +234,7 @@ static llvm::Error explainLength(const Workload &workload) {
   return llvm::createStringError(
       llvm::formatv("the step takes longer than {0:F0} s, beyond which times "
                     "are not counted; each time, {1} takes {2}",
-                    kMost / kTicksPerSecond, longest, toDuration(most))
-          .str());
+                    kMost / kTicksPerSecond, longest, toDuration(most)));
 }
 
 llvm::Error Run::run() {

@@ -150,8 +150,7 @@ static llvm::Expected<std::vector<std::string>> readLayout(StageTimes &times) {
   else if (numTimes != pieces->size())
     return llvm::createStringError(
         llvm::formatv("--layout has {0} stages, but {1} has the times of {2}",
-                      pieces->size(), timesPath.getValue(), numTimes)
-            .str());
+                      pieces->size(), timesPath.getValue(), numTimes));
   return pieces;
 }
 
@@ -181,8 +180,7 @@ static llvm::Expected<int64_t> findChunks(const StageTimes &times,
                       "{4}; give --meshes and --stages-per-mesh that fit{5}",
                       timesPath.empty() ? "--layout" : timesPath.getValue(),
                       numStages, meshes, usual, all,
-                      timesPath.empty() ? "" : ", or the mesh of each stage")
-            .str());
+                      timesPath.empty() ? "" : ", or the mesh of each stage"));
   return usual;
 }
 
@@ -196,8 +194,7 @@ findMemoryLimits(const PlanShape &shape) {
     return llvm::createStringError(
         llvm::formatv("--memory has {0} numbers for {1} meshes; give one, or "
                       "one for each",
-                      mostLive.size(), shape.meshes)
-            .str());
+                      mostLive.size(), shape.meshes));
   return std::vector<int64_t>(mostLive);
 }
 
@@ -218,8 +215,7 @@ static llvm::Expected<SearchedPlan> makePlaced(const StageTimes &times) {
   if (meshes.getNumOccurrences() > 0 && meshes != numMeshes)
     return llvm::createStringError(
         llvm::formatv("{0} has stages on {1} meshes, but --meshes says {2}",
-                      timesPath.getValue(), numMeshes, meshes.getValue())
-            .str());
+                      timesPath.getValue(), numMeshes, meshes.getValue()));
   int64_t numStages = times.placement.size();
   auto limits = findMemoryLimits({numMeshes, problem.microbatches, 1});
   if (!limits)
@@ -273,8 +269,7 @@ static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
     return llvm::createStringError(
         llvm::formatv("the towers are on {0} meshes, but --meshes says {1}; "
                       "leave it out",
-                      graph.countMeshes(), meshes.getValue())
-            .str());
+                      graph.countMeshes(), meshes.getValue()));
   if (stages.getNumOccurrences() > 0 || layoutText.getNumOccurrences() > 0)
     return llvm::createStringError("the towers say which stages there are; "
                                    "leave --stages-per-mesh and --layout out");
@@ -284,8 +279,7 @@ static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
     return llvm::createStringError(
         llvm::formatv("{0} must have the times of the {1} stages of the "
                       "towers, without meshes",
-                      timesPath.getValue(), graph.countStages())
-            .str());
+                      timesPath.getValue(), graph.countStages()));
   PlanShape shape{graph.countMeshes(), microbatches};
   shape.graph = graph;
   if (!named.schedule->isSearched)
@@ -340,8 +334,7 @@ static llvm::Expected<SearchedPlan> makePlan() {
   if (hostTime < 0 || hostTime > kLongest)
     return llvm::createStringError(
         llvm::formatv("--host is a time of 0 to {0}, got {1}", kLongest,
-                      hostTime.getValue())
-            .str());
+                      hostTime.getValue()));
   if (!named->graph.isChain()) {
     if (!schedule->isSearched)
       if (llvm::Error error = refuseLimits(*schedule))

@@ -23,8 +23,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
         llvm::formatv("schedule DualPipe needs an even number of meshes, and "
                       "an even number of microbatches that is at least twice "
                       "as large; got {0} and {1}",
-                      meshes, shape.microbatches)
-            .str());
+                      meshes, shape.microbatches));
   Plan plan;
   for (int64_t mesh = 0; mesh < meshes; ++mesh) {
     Lane down{mesh, 0}, up{2 * meshes - 1 - mesh, perLane};

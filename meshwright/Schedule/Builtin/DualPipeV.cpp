@@ -20,8 +20,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
     return llvm::createStringError(
         llvm::formatv("schedule DualPipeV needs at least {0} microbatches on "
                       "{1} meshes, got {2}",
-                      2 * shape.meshes, shape.meshes, shape.microbatches)
-            .str());
+                      2 * shape.meshes, shape.meshes, shape.microbatches));
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(listDualLanes(mesh, shape.meshes, shape.microbatches,

@@ -366,8 +366,7 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
     return llvm::createStringError(
         llvm::formatv("a searched schedule needs at least one "
                       "microbatch, got {0}",
-                      problem.microbatches)
-            .str());
+                      problem.microbatches));
   std::vector<int64_t> needed(problem.getNumMeshes());
   for (int64_t mesh : problem.placement)
     ++needed[mesh];
@@ -376,24 +375,20 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
       return llvm::createStringError(
           llvm::formatv("no order fits: mesh {0} has {1} of the stages, so it "
                         "must hold at least {1} live microbatches, got {2}",
-                        mesh, least, problem.mostLive[mesh])
-              .str());
+                        mesh, least, problem.mostLive[mesh]));
   int64_t count = 3;
   for (int64_t factor : {problem.getNumStages(), problem.microbatches})
     if (llvm::MulOverflow(count, factor, count) || count > kMostActions)
-      return llvm::createStringError(
-          llvm::formatv("{0} stages and {1} microbatches may have more than "
-                        "{2} actions; take fewer microbatches",
-                        problem.getNumStages(), problem.microbatches,
-                        kMostActions)
-              .str());
+      return llvm::createStringError(llvm::formatv(
+          "{0} stages and {1} microbatches may have more than "
+          "{2} actions; take fewer microbatches",
+          problem.getNumStages(), problem.microbatches, kMostActions));
   if (count > kLargestSearch / problem.getNumStages())
     return llvm::createStringError(
         llvm::formatv("a searched schedule for {0} stages and {1} "
                       "microbatches would take too long to find; take fewer, "
                       "or a schedule by its name",
-                      problem.getNumStages(), problem.microbatches)
-            .str());
+                      problem.getNumStages(), problem.microbatches));
   return llvm::Error::success();
 }
 

@@ -127,8 +127,7 @@ llvm::Error StageTimes::scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
     return llvm::createStringError(
         llvm::formatv("--scales has {0} factors for {1} microbatches; give one "
                       "for each",
-                      count, microbatches)
-            .str());
+                      count, microbatches));
   int64_t longest = costs.usual.getLongest();
   for (const ActionCosts &stage : costs.stages)
     longest = std::max(longest, stage.getLongest());
@@ -137,8 +136,7 @@ llvm::Error StageTimes::scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
       return llvm::createStringError(
           llvm::formatv("--scales: expected factors of 1 to {0}, which make "
                         "actions take 2^32 at most, got {1}",
-                        kLongest / longest, factor)
-              .str());
+                        kLongest / longest, factor));
   costs.scaleMicrobatches(factors);
   return llvm::Error::success();
 }
