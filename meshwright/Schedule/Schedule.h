@@ -22,6 +22,7 @@
 #include "meshwright/Schedule/Constraints.h"
 #include "meshwright/Schedule/Plan.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLForwardCompat.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -92,8 +93,8 @@ struct Schedule {
   llvm::StringLiteral source; ///< The paper or project it comes from.
   /// Makes the lists of a shape that `checkShape` has passed.
   PlanMaker listPlan;
-  ConstraintsMaker getConstraints =
-      nullptr; ///< Null: the plan is the constraint.
+  /// Null: the plan is the constraint.
+  ConstraintsMaker getConstraints = nullptr;
   Problem findProblem = nullptr;
   /// Gradients of weights are apart: they fill bubbles, or follow pairs.
   bool splitsBackward = false;
@@ -113,6 +114,21 @@ struct Schedule {
   /// Knows sequences in chunks.
   bool takesSequenceChunks = false;
   bool takesTowers = false; ///< Knows graphs of stages.
+
+  /// This one, but for a member.
+  template <typename T>
+  constexpr Schedule with(T Schedule::*member,
+                          llvm::type_identity_t<T> value) const {
+    Schedule changed = *this;
+    changed.*member = value;
+    return changed;
+  }
+  constexpr Schedule withChunks(int64_t usual, int64_t fewest,
+                                int64_t most) const {
+    return with(&Schedule::usualChunks, usual)
+        .with(&Schedule::fewestChunks, fewest)
+        .with(&Schedule::mostChunks, most);
+  }
 
   /// Fails unless meshes and microbatches are positive, each mesh has a number
   /// of stages that the schedule can have, and the actions are within the

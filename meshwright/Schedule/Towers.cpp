@@ -269,22 +269,8 @@ static llvm::Expected<Plan> makePlan(const PlanShape &given) {
       "the schedules of the towers wait for each other; take 1F1B or GPipe");
 }
 
-const Schedule meshwright::kTowers = {
-    "Towers",
-    "TOWERS",
-    "a graph of towers, each in the order of a schedule of its own",
-    "Meshwright",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/1,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/1,
-    Placement::Looped,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/false,
-    /*isSearched=*/false,
-    /*backwardRunsLastFirst=*/false,
-    /*takesSequenceChunks=*/false,
-    /*takesTowers=*/true};
+const Schedule meshwright::kTowers =
+    Schedule{"Towers", "TOWERS",
+             "a graph of towers, each in the order of a schedule of its own",
+             "Meshwright", makePlan}
+        .with(&Schedule::takesTowers, true);

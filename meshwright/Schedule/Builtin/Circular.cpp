@@ -57,34 +57,19 @@ static constexpr llvm::StringLiteral kSource =
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
     "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2";
 
-const Schedule meshwright::kCircular = {
-    "Circular",
-    "CIRCULAR",
-    "stages of a mesh in turns, a phase of microbatches at a time",
-    kSource,
-    makePlan<false>,
-    getConstraints<false>,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/kAnyChunks,
-    Placement::Looped,
-    PipelineNeed::Count};
-const Schedule meshwright::kCircularWithReversedBackward = {
-    "CircularWithReversedBackward",
-    "CIRCULAR_WITH_REVERSED_BACKWARD",
-    "Circular, with the backward work in exactly the opposite order",
-    kSource,
-    makePlan<true>,
-    getConstraints<true>,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/kAnyChunks,
-    Placement::Looped,
-    PipelineNeed::Count,
-    /*needsSumsApart=*/true,
-    /*isSearched=*/false,
-    /*backwardRunsLastFirst=*/true};
+const Schedule meshwright::kCircular =
+    Schedule{"Circular", "CIRCULAR",
+             "stages of a mesh in turns, a phase of microbatches at a time",
+             kSource, makePlan<false>}
+        .with(&Schedule::getConstraints, getConstraints<false>)
+        .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
+        .with(&Schedule::need, PipelineNeed::Count);
+const Schedule meshwright::kCircularWithReversedBackward =
+    Schedule{"CircularWithReversedBackward", "CIRCULAR_WITH_REVERSED_BACKWARD",
+             "Circular, with the backward work in exactly the opposite order",
+             kSource, makePlan<true>}
+        .with(&Schedule::getConstraints, getConstraints<true>)
+        .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
+        .with(&Schedule::need, PipelineNeed::Count)
+        .with(&Schedule::needsSumsApart, true)
+        .with(&Schedule::backwardRunsLastFirst, true);

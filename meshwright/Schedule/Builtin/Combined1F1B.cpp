@@ -28,12 +28,8 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kCombined1F1B = {
-    "Combined1F1B",
-    "COMBINED_1F1B",
-    "1F1B with each forward and backward in one overlapped step",
-    "Meshwright, after the combined 1F1B of Megatron-LM",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true};
+const Schedule meshwright::kCombined1F1B =
+    Schedule{"Combined1F1B", "COMBINED_1F1B",
+             "1F1B with each forward and backward in one overlapped step",
+             "Meshwright, after the combined 1F1B of Megatron-LM", makePlan}
+        .with(&Schedule::splitsBackward, true);

@@ -16,15 +16,9 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return interleave("CombinedInterleaved1F1B", shape, {/*overlaps=*/true});
 }
 
-const Schedule meshwright::kCombinedInterleaved1F1B = {
-    "CombinedInterleaved1F1B",
-    "COMBINED_INTERLEAVED_1F1B",
-    "the same over several stages on each mesh",
-    "Meshwright, after the combined 1F1B of Megatron-LM",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/kAnyChunks};
+const Schedule meshwright::kCombinedInterleaved1F1B =
+    Schedule{"CombinedInterleaved1F1B", "COMBINED_INTERLEAVED_1F1B",
+             "the same over several stages on each mesh",
+             "Meshwright, after the combined 1F1B of Megatron-LM", makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);

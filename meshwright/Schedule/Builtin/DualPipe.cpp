@@ -35,18 +35,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kDualPipe = {
-    "DualPipe",
-    "DUAL_PIPE",
-    "two copies of the model, entered from both ends, in overlapped steps",
-    "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/2,
-    Placement::Folded,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/true};
+const Schedule meshwright::kDualPipe =
+    Schedule{
+        "DualPipe", "DUAL_PIPE",
+        "two copies of the model, entered from both ends, in overlapped steps",
+        "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437", makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
+        .with(&Schedule::placement, Placement::Folded)
+        .with(&Schedule::needsSumsApart, true);

@@ -29,16 +29,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kDualPipeV = {
-    "DualPipeV",
-    "DUAL_PIPE_V",
-    "two stages on each mesh, placed like a V, in overlapped steps",
-    "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, cut in half",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/2,
-    Placement::Folded};
+const Schedule meshwright::kDualPipeV =
+    Schedule{"DualPipeV", "DUAL_PIPE_V",
+             "two stages on each mesh, placed like a V, in overlapped steps",
+             "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, cut "
+             "in half",
+             makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
+        .with(&Schedule::placement, Placement::Folded);

@@ -24,17 +24,9 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kGPipe = {
-    "GPipe",
-    "GPIPE",
-    "all forward work by microbatch, then all backward work",
-    "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
-    makePlan,
-    getConstraints,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/1,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/1,
-    Placement::Looped,
-    PipelineNeed::Nothing};
+const Schedule meshwright::kGPipe =
+    Schedule{"GPipe", "GPIPE",
+             "all forward work by microbatch, then all backward work",
+             "Huang et al., GPipe, arXiv:1811.06965, section 2.3", makePlan}
+        .with(&Schedule::getConstraints, getConstraints)
+        .with(&Schedule::need, PipelineNeed::Nothing);

@@ -28,10 +28,8 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kGPipeBut1F1BForLastMesh = {
-    "GPipeBut1F1BForLastMesh",
-    "GPIPE_BUT_1F1B_FOR_LAST_MESH",
-    "1F1B on the last mesh, GPipe on the others",
-    "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
-    makePlan,
-    getConstraints};
+const Schedule meshwright::kGPipeBut1F1BForLastMesh =
+    Schedule{"GPipeBut1F1BForLastMesh", "GPIPE_BUT_1F1B_FOR_LAST_MESH",
+             "1F1B on the last mesh, GPipe on the others",
+             "Huang et al., GPipe, arXiv:1811.06965, section 2.3", makePlan}
+        .with(&Schedule::getConstraints, getConstraints);

@@ -22,34 +22,24 @@ static llvm::Expected<Plan> makeInterleaved(const PlanShape &shape) {
   return interleave("Interleaved1F1B", shape);
 }
 
-const Schedule meshwright::kInterleaved1F1B = {
-    "Interleaved1F1B",
-    "INTERLEAVED_1F1B",
-    "1F1B over several stages on each mesh",
-    "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
-    "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
-    makeInterleaved,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/kAnyChunks};
+const Schedule meshwright::kInterleaved1F1B =
+    Schedule{"Interleaved1F1B", "INTERLEAVED_1F1B",
+             "1F1B over several stages on each mesh",
+             "Narayanan et al., Efficient Large-Scale Language Model Training "
+             "on GPU "
+             "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
+             makeInterleaved}
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);
 
 static llvm::Expected<Plan> makeWarmedUp(const PlanShape &shape) {
   return interleave("KimiK2", shape, {/*overlaps=*/false, /*moreWarmUp=*/1});
 }
 
-const Schedule meshwright::kKimiK2 = {
-    "KimiK2",
-    "KIMI_K2",
-    "interleaved 1F1B with one more warm-up microbatch",
-    "Kimi Team, Kimi K2: Open Agentic Intelligence, arXiv:2507.20534, section "
-    "2.4",
-    makeWarmedUp,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/kAnyChunks};
+const Schedule meshwright::kKimiK2 =
+    Schedule{"KimiK2", "KIMI_K2",
+             "interleaved 1F1B with one more warm-up microbatch",
+             "Kimi Team, Kimi K2: Open Agentic Intelligence, arXiv:2507.20534, "
+             "section "
+             "2.4",
+             makeWarmedUp}
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);

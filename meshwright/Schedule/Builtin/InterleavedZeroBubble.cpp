@@ -24,15 +24,10 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kInterleavedZeroBubble = {
-    "InterleavedZeroBubble",
-    "INTERLEAVED_ZERO_BUBBLE",
-    "interleaved 1F1B with weight gradients in its bubbles",
-    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/kAnyChunks};
+const Schedule meshwright::kInterleavedZeroBubble =
+    Schedule{"InterleavedZeroBubble", "INTERLEAVED_ZERO_BUBBLE",
+             "interleaved 1F1B with weight gradients in its bubbles",
+             "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
+             makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks);

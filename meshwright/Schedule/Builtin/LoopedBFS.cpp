@@ -26,20 +26,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kLoopedBFS = {
-    "LoopedBFS",
-    "LOOPED_BFS",
-    "all microbatches through one stage of a mesh after another",
-    "Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/kAnyChunks,
-    Placement::Looped,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/true,
-    /*isSearched=*/false,
-    /*backwardRunsLastFirst=*/true};
+const Schedule meshwright::kLoopedBFS =
+    Schedule{
+        "LoopedBFS", "LOOPED_BFS",
+        "all microbatches through one stage of a mesh after another",
+        "Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953",
+        makePlan}
+        .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
+        .with(&Schedule::needsSumsApart, true)
+        .with(&Schedule::backwardRunsLastFirst, true);

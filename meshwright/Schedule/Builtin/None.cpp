@@ -27,16 +27,8 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 
 static Constraints getConstraints(const MeshPosition &) { return {}; }
 
-const Schedule meshwright::kNone = {"none",
-                                    "NONE",
-                                    "leaves the order of the program",
-                                    "",
-                                    makePlan,
-                                    getConstraints,
-                                    /*findProblem=*/nullptr,
-                                    /*splitsBackward=*/false,
-                                    /*usualChunks=*/1,
-                                    /*fewestChunks=*/1,
-                                    /*mostChunks=*/kAnyChunks,
-                                    Placement::Looped,
-                                    PipelineNeed::Nothing};
+const Schedule meshwright::kNone =
+    Schedule{"none", "NONE", "leaves the order of the program", "", makePlan}
+        .with(&Schedule::getConstraints, getConstraints)
+        .withChunks(/*usual=*/1, /*fewest=*/1, /*most=*/kAnyChunks)
+        .with(&Schedule::need, PipelineNeed::Nothing);

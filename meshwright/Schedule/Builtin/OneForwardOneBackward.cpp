@@ -37,10 +37,9 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kOneForwardOneBackward = {
-    "1F1B",
-    "ONE_FWD_ONE_BWD",
-    "one backward after each forward once the pipeline is full",
-    "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1",
-    makePlan,
-    getConstraints};
+const Schedule meshwright::kOneForwardOneBackward =
+    Schedule{"1F1B", "ONE_FWD_ONE_BWD",
+             "one backward after each forward once the pipeline is full",
+             "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1",
+             makePlan}
+        .with(&Schedule::getConstraints, getConstraints);

@@ -53,11 +53,10 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kParallelPipelinesWithWrapAround = {
-    "ParallelPipelinesWithWrapAround",
-    "PARALLEL_PIPELINES_WITH_WRAP_AROUND",
-    "a pipeline starts on each mesh of a ring",
-    "the Shardy MPMD project",
-    makePlan,
-    getConstraints,
-    findProblem};
+const Schedule meshwright::kParallelPipelinesWithWrapAround =
+    Schedule{"ParallelPipelinesWithWrapAround",
+             "PARALLEL_PIPELINES_WITH_WRAP_AROUND",
+             "a pipeline starts on each mesh of a ring",
+             "the Shardy MPMD project", makePlan}
+        .with(&Schedule::getConstraints, getConstraints)
+        .with(&Schedule::findProblem, findProblem);

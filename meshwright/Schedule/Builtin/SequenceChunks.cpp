@@ -34,47 +34,25 @@ static llvm::Expected<Plan> makeFlat(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kSeq1F1B = {
-    "Seq1F1B",
-    "SEQ_1F1B",
-    "1F1B over chunks of each sequence",
-    "Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline Parallelism for "
-    "Large Language Model Training, arXiv:2406.03488",
-    makeFlat,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/1,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/1,
-    Placement::Looped,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/false,
-    /*isSearched=*/false,
-    /*backwardRunsLastFirst=*/false,
-    /*takesSequenceChunks=*/true};
+const Schedule meshwright::kSeq1F1B =
+    Schedule{"Seq1F1B", "SEQ_1F1B", "1F1B over chunks of each sequence",
+             "Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline "
+             "Parallelism for "
+             "Large Language Model Training, arXiv:2406.03488",
+             makeFlat}
+        .with(&Schedule::takesSequenceChunks, true);
 
 static llvm::Expected<Plan> makeInterleaved(const PlanShape &shape) {
   return interleave("SlimPipe", shape);
 }
 
-const Schedule meshwright::kSlimPipe = {
-    "SlimPipe",
-    "SLIM_PIPE",
-    "the same over several stages on each mesh",
-    "Li et al., SlimPipe: Memory-Thrifty and Efficient Pipeline Parallelism "
-    "for "
-    "Long-Context LLM Training, arXiv:2504.14519",
-    makeInterleaved,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/kAnyChunks,
-    Placement::Looped,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/false,
-    /*isSearched=*/false,
-    /*backwardRunsLastFirst=*/false,
-    /*takesSequenceChunks=*/true};
+const Schedule meshwright::kSlimPipe =
+    Schedule{"SlimPipe", "SLIM_PIPE",
+             "the same over several stages on each mesh",
+             "Li et al., SlimPipe: Memory-Thrifty and Efficient Pipeline "
+             "Parallelism "
+             "for "
+             "Long-Context LLM Training, arXiv:2504.14519",
+             makeInterleaved}
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks)
+        .with(&Schedule::takesSequenceChunks, true);

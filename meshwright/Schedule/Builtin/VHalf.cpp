@@ -17,17 +17,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return repeatFoldedPattern(shape, {1, 2, 1, 2});
 }
 
-const Schedule meshwright::kVHalf = {
-    "VHalf",
-    "V_HALF",
-    "folded like a V, for half of the memory of 1F1B",
-    "Qi et al., Pipeline Parallelism with Controllable Memory, "
-    "arXiv:2405.15362",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/2,
-    Placement::Folded};
+const Schedule meshwright::kVHalf =
+    Schedule{"VHalf", "V_HALF",
+             "folded like a V, for half of the memory of 1F1B",
+             "Qi et al., Pipeline Parallelism with Controllable Memory, "
+             "arXiv:2405.15362",
+             makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
+        .with(&Schedule::placement, Placement::Folded);

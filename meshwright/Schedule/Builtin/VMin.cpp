@@ -18,17 +18,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return repeatFoldedPattern(shape, {1, 1, 1, 1});
 }
 
-const Schedule meshwright::kVMin = {
-    "VMin",
-    "V_MIN",
-    "folded like a V, for a third of the memory of 1F1B",
-    "Qi et al., Pipeline Parallelism with Controllable Memory, "
-    "arXiv:2405.15362",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/2,
-    Placement::Folded};
+const Schedule meshwright::kVMin =
+    Schedule{"VMin", "V_MIN",
+             "folded like a V, for a third of the memory of 1F1B",
+             "Qi et al., Pipeline Parallelism with Controllable Memory, "
+             "arXiv:2405.15362",
+             makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
+        .with(&Schedule::placement, Placement::Folded);

@@ -141,16 +141,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kVocabParallel1F1B = {
-    "VocabParallel1F1B",
-    "VOCAB_PARALLEL_1F1B",
-    "1F1B with head and embedding cut over all meshes along the vocabulary",
-    "Yeung et al., Balancing Pipeline Parallelism with Vocabulary Parallelism, "
-    "arXiv:2411.05288",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/false,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/3};
+const Schedule meshwright::kVocabParallel1F1B =
+    Schedule{
+        "VocabParallel1F1B", "VOCAB_PARALLEL_1F1B",
+        "1F1B with head and embedding cut over all meshes along the vocabulary",
+        "Yeung et al., Balancing Pipeline Parallelism with Vocabulary "
+        "Parallelism, "
+        "arXiv:2411.05288",
+        makePlan}
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/3);

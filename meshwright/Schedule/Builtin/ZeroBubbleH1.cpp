@@ -36,12 +36,10 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kZeroBubbleH1 = {
-    "ZeroBubbleH1",
-    "ZERO_BUBBLE_H1",
-    "1F1B with weight gradients in its bubbles",
-    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-    makePlan,
-    getConstraints,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true};
+const Schedule meshwright::kZeroBubbleH1 =
+    Schedule{"ZeroBubbleH1", "ZERO_BUBBLE_H1",
+             "1F1B with weight gradients in its bubbles",
+             "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
+             makePlan}
+        .with(&Schedule::getConstraints, getConstraints)
+        .with(&Schedule::splitsBackward, true);

@@ -55,30 +55,20 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 static constexpr llvm::StringLiteral kSource =
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241";
 
-const Schedule meshwright::kZeroBubbleH2ZeroTxLatency = {
-    "ZeroBubbleH2ZeroTxLatency",
-    "ZERO_BUBBLE_H2_ZERO_TX_LATENCY",
-    "no bubble if transfers take no time",
-    kSource,
-    makePlan<0>,
-    getConstraints<0>,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true};
-const Schedule meshwright::kZeroBubbleH2HalfTxLatency = {
-    "ZeroBubbleH2HalfTxLatency",
-    "ZERO_BUBBLE_H2_HALF_TX_LATENCY",
-    "no bubble if transfers take half as long as work",
-    kSource,
-    makePlan<1>,
-    getConstraints<1>,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true};
-const Schedule meshwright::kZeroBubbleH2FullTxLatency = {
-    "ZeroBubbleH2FullTxLatency",
-    "ZERO_BUBBLE_H2_FULL_TX_LATENCY",
-    "no bubble if transfers take as long as work",
-    kSource,
-    makePlan<2>,
-    getConstraints<2>,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true};
+const Schedule meshwright::kZeroBubbleH2ZeroTxLatency =
+    Schedule{"ZeroBubbleH2ZeroTxLatency", "ZERO_BUBBLE_H2_ZERO_TX_LATENCY",
+             "no bubble if transfers take no time", kSource, makePlan<0>}
+        .with(&Schedule::getConstraints, getConstraints<0>)
+        .with(&Schedule::splitsBackward, true);
+const Schedule meshwright::kZeroBubbleH2HalfTxLatency =
+    Schedule{"ZeroBubbleH2HalfTxLatency", "ZERO_BUBBLE_H2_HALF_TX_LATENCY",
+             "no bubble if transfers take half as long as work", kSource,
+             makePlan<1>}
+        .with(&Schedule::getConstraints, getConstraints<1>)
+        .with(&Schedule::splitsBackward, true);
+const Schedule meshwright::kZeroBubbleH2FullTxLatency =
+    Schedule{"ZeroBubbleH2FullTxLatency", "ZERO_BUBBLE_H2_FULL_TX_LATENCY",
+             "no bubble if transfers take as long as work", kSource,
+             makePlan<2>}
+        .with(&Schedule::getConstraints, getConstraints<2>)
+        .with(&Schedule::splitsBackward, true);

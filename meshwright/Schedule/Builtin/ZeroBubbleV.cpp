@@ -84,16 +84,11 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-const Schedule meshwright::kZeroBubbleV = {
-    "ZeroBubbleV",
-    "ZERO_BUBBLE_V",
-    "two stages on each mesh, placed like a V, without bubble",
-    "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/2,
-    /*fewestChunks=*/2,
-    /*mostChunks=*/2,
-    Placement::Folded};
+const Schedule meshwright::kZeroBubbleV =
+    Schedule{"ZeroBubbleV", "ZERO_BUBBLE_V",
+             "two stages on each mesh, placed like a V, without bubble",
+             "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
+             makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
+        .with(&Schedule::placement, Placement::Folded);

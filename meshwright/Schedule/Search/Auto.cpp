@@ -30,22 +30,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return std::move(made->plan);
 }
 
-const Schedule meshwright::kAuto = {
-    "auto",
-    "AUTO",
-    "searched: the shortest that was found for the times of the stages",
-    "Meshwright",
-    makePlan,
-    /*getConstraints=*/nullptr,
-    /*findProblem=*/nullptr,
-    /*splitsBackward=*/true,
-    /*usualChunks=*/1,
-    /*fewestChunks=*/1,
-    /*mostChunks=*/kAnyChunks,
-    Placement::Looped,
-    PipelineNeed::Position,
-    /*needsSumsApart=*/false,
-    /*isSearched=*/true,
-    /*backwardRunsLastFirst=*/false,
-    /*takesSequenceChunks=*/false,
-    /*takesTowers=*/true};
+const Schedule meshwright::kAuto =
+    Schedule{
+        "auto", "AUTO",
+        "searched: the shortest that was found for the times of the stages",
+        "Meshwright", makePlan}
+        .with(&Schedule::splitsBackward, true)
+        .withChunks(/*usual=*/1, /*fewest=*/1, /*most=*/kAnyChunks)
+        .with(&Schedule::isSearched, true)
+        .with(&Schedule::takesTowers, true);
