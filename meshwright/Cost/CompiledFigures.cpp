@@ -21,10 +21,8 @@ static bool readBytes(const json::Object &object, StringRef key,
   if (!value)
     return true;
   std::optional<int64_t> number = value->getAsInteger();
-  if (!number || *number < 0 || static_cast<double>(*number) > kMostFigure) {
-    path.field(key).report("expected a number of bytes");
-    return false;
-  }
+  if (!number || *number < 0 || static_cast<double>(*number) > kMostFigure)
+    return failAt(path.field(key), "expected a number of bytes");
   bytes = *number;
   return true;
 }
@@ -32,10 +30,9 @@ static bool readBytes(const json::Object &object, StringRef key,
 static bool readFragment(const json::Value &value,
                          CompiledFigures::Fragment &fragment, json::Path path) {
   const json::Object *object = value.getAsObject();
-  if (!object || !object->get("temporary_bytes")) {
-    path.report("expected what meshwright compile --json says of a fragment");
-    return false;
-  }
+  if (!object || !object->get("temporary_bytes"))
+    return failAt(path,
+                  "expected what meshwright compile --json says of a fragment");
   if (!readBytes(*object, "temporary_bytes", path, fragment.temporaryBytes) ||
       !readBytes(*object, "code_bytes", path, fragment.codeBytes))
     return false;
@@ -46,8 +43,7 @@ static bool readFragment(const json::Value &value,
   if (fragment.seconds && *fragment.seconds >= 0 &&
       *fragment.seconds <= kMostFigure)
     return true;
-  path.field("estimated_s").report("expected seconds, or null");
-  return false;
+  return failAt(path.field("estimated_s"), "expected seconds, or null");
 }
 
 /// The object that has the figures: all of the file, or a part of an index.
@@ -57,32 +53,29 @@ static const json::Object *findFigures(const json::Value &value) {
   return body ? body->getObject("figures") : object;
 }
 
-llvm::Expected<CompiledFigures>
-meshwright::parseCompiledFigures(StringRef text) {
-  llvm::Expected<json::Value> value = parsePlainJson(text);
-  if (!value)
-    return value.takeError();
-  json::Path::Root root("compiled figures");
-  json::Path path(root);
-  if (value->getAsArray()) {
-    path.report("has figures of several targets; write one file for each");
-    return root.getError();
-  }
-  const json::Object *object = findFigures(*value);
+static bool readFigures(const json::Value &value, CompiledFigures &figures,
+                        json::Path path) {
+  if (value.getAsArray())
+    return failAt(path,
+                  "has figures of several targets; write one file for each");
+  const json::Object *object = findFigures(value);
   const json::Object *fragments =
       object ? object->getObject("fragments") : nullptr;
-  if (!fragments) {
-    path.report("expected what meshwright compile --json prints, or the index "
-                "of a saved program");
-    return root.getError();
-  }
-  CompiledFigures figures;
+  if (!fragments)
+    return failAt(path, "expected what meshwright compile --json prints, or "
+                        "the index of a saved program");
   figures.target = object->getString("target").value_or("").str();
-  for (const auto &[name, entry] : *fragments)
-    if (!readFragment(entry, figures.fragments[name.str()],
-                      path.field("fragments").field(StringRef(name))))
-      return root.getError();
-  return figures;
+  json::Path each = path.field("fragments");
+  return llvm::all_of(*fragments, [&](const auto &fragment) {
+    StringRef name = fragment.first;
+    return readFragment(fragment.second, figures.fragments[name.str()],
+                        each.field(name));
+  });
+}
+
+llvm::Expected<CompiledFigures>
+meshwright::parseCompiledFigures(StringRef text) {
+  return readPlainJson(text, "compiled figures", readFigures);
 }
 
 llvm::Expected<CompiledFigures>

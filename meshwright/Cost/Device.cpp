@@ -152,8 +152,7 @@ public:
   }
 
   bool fail(llvm::StringRef key, llvm::StringLiteral message) {
-    path.field(key).report(message);
-    return false;
+    return failAt(path.field(key), message);
   }
 
 private:
@@ -166,10 +165,8 @@ private:
 static bool readDevice(const json::Value &value, Device &device,
                        json::Path path) {
   const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object with the figures of a device");
-    return false;
-  }
+  if (!object)
+    return failAt(path, "expected an object with the figures of a device");
   DeviceReader reader(*object, path);
   bool ok = reader.readOptional("bf16", device.bf16) &&
             reader.readOptional("f32_matmul_tf32", device.tf32) &&
@@ -203,30 +200,31 @@ static bool readDevice(const json::Value &value, Device &device,
   return ok;
 }
 
-llvm::Expected<std::vector<Device>>
-meshwright::parseDevices(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = parsePlainJson(text);
-  if (!value)
-    return value.takeError();
-  json::Path::Root root("devices");
-  const json::Object *object = value->getAsObject();
-  if (!object) {
-    json::Path(root).report("expected an object, from names to devices");
-    return root.getError();
-  }
-  std::vector<Device> devices;
+static bool readDevices(const json::Value &value, std::vector<Device> &devices,
+                        json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object)
+    return failAt(path, "expected an object, from names to devices");
   for (const auto &[key, entry] : *object) {
     if (llvm::StringRef(key).starts_with("_"))
       continue;
     Device &device = devices.emplace_back();
     device.name = key.str();
-    if (!readDevice(entry, device, json::Path(root).field(key)))
-      return root.getError();
+    if (!readDevice(entry, device, path.field(key)))
+      return false;
   }
-  if (devices.empty())
+  return true;
+}
+
+llvm::Expected<std::vector<Device>>
+meshwright::parseDevices(llvm::StringRef text) {
+  auto devices = readPlainJson(text, "devices", readDevices);
+  if (!devices)
+    return devices;
+  if (devices->empty())
     return llvm::createStringError("there is no device in it");
   // An object of LLVM's has lost the order of the file.
-  llvm::sort(devices, [&](const Device &a, const Device &b) {
+  llvm::sort(*devices, [&](const Device &a, const Device &b) {
     return text.find("\"" + a.name + "\"") < text.find("\"" + b.name + "\"");
   });
   return devices;

@@ -156,10 +156,8 @@ bool RecordingReader::readEvent(const json::Value &value, json::Path path) {
       !event.read("item", item, false) ||
       !event.read("process", process, false))
     return false;
-  if (stop < start) {
-    path.field("stop").report("expected a time not before \"start\"");
-    return false;
-  }
+  if (stop < start)
+    return failAt(path.field("stop"), "expected a time not before \"start\"");
   bool hasFailed = !event.isNull("error");
   if (!hasFailed)
     issues.push_back(issue);
@@ -264,30 +262,24 @@ static bool readRecording(const json::Value &value, Profile &profile,
   return true;
 }
 
-llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
-  llvm::Expected<json::Value> value = parsePlainJson(text);
-  if (!value)
-    return value.takeError();
-  json::Path::Root root("profile");
-  json::Path path(root);
-  const json::Object *object = value->getAsObject();
+static bool readEither(const json::Value &value, Profile &profile,
+                       json::Path path) {
+  const json::Object *object = value.getAsObject();
   bool isProfile =
       object && object->getString("format") == StringRef("meshwright-profile");
   bool isRecording = object && object->getArray("events");
-  if (!isProfile && !isRecording) {
-    path.report("expected what Recording.save_profile or Recording.save of "
-                "meshwright.profile writes");
-    return root.getError();
-  }
-  if (object->getInteger("version") != 1) {
-    path.field("version").report("expected 1; another release wrote this");
-    return root.getError();
-  }
-  Profile profile;
-  if (!(isProfile ? readProfileObject(*value, profile, path)
-                  : readRecording(*value, profile, path)))
-    return root.getError();
-  return profile;
+  if (!isProfile && !isRecording)
+    return failAt(path, "expected what Recording.save_profile or "
+                        "Recording.save of meshwright.profile writes");
+  if (object->getInteger("version") != 1)
+    return failAt(path.field("version"),
+                  "record again with this release; expected 1");
+  return isProfile ? readProfileObject(value, profile, path)
+                   : readRecording(value, profile, path);
+}
+
+llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
+  return readPlainJson(text, "profile", readEither);
 }
 
 llvm::Expected<Profile> meshwright::readProfile(StringRef path) {

@@ -6,6 +6,7 @@
 #include "meshwright/Schedule/ActionInputs.h"
 #include "meshwright/Schedule/TimelineSteps.h"
 #include "meshwright/Simulator/PlanWorkload.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -131,24 +132,18 @@ static bool readAction(const json::Value &value, Action &action,
       !members.map("stop", interval.stop))
     return false;
   std::optional<ActionKind> found = findKind(kind);
-  if (!found) {
-    path.field("kind").report("expected F, B, I or W, or E, G, S or T of a "
-                              "part of the vocabulary");
-    return false;
-  }
+  if (!found)
+    return failAt(path.field("kind"),
+                  "expected F, B, I or W, or E, G, S or T of a "
+                  "part of the vocabulary");
   action.kind = *found;
-  if (action.stage < 0 || action.microbatch < 0) {
-    path.report("expected a stage and a microbatch of 0 or more");
-    return false;
-  }
-  if (action.stage > INT32_MAX || action.microbatch > INT32_MAX) {
-    path.report("expected a stage and a microbatch of at most 2147483647");
-    return false;
-  }
-  if (interval.start < 0 || interval.stop <= interval.start) {
-    path.field("stop").report("expected a time after start");
-    return false;
-  }
+  if (action.stage < 0 || action.microbatch < 0)
+    return failAt(path, "expected a stage and a microbatch of 0 or more");
+  if (action.stage > INT32_MAX || action.microbatch > INT32_MAX)
+    return failAt(path,
+                  "expected a stage and a microbatch of at most 2147483647");
+  if (interval.start < 0 || interval.stop <= interval.start)
+    return failAt(path.field("stop"), "expected a time after start");
   return true;
 }
 
@@ -159,10 +154,8 @@ static bool readMesh(const json::Value &value, Plan &plan, Timeline &timeline,
   const json::Array *actions = object ? object->getArray("actions") : nullptr;
   std::optional<int64_t> busy =
       object ? object->getInteger("busy") : std::nullopt;
-  if (!actions || !busy) {
-    path.report("expected an object with \"busy\" and \"actions\"");
-    return false;
-  }
+  if (!actions || !busy)
+    return failAt(path, "expected an object with \"busy\" and \"actions\"");
   ActionList &list = plan.meshes.emplace_back();
   std::vector<Interval> &intervals = timeline.meshes.emplace_back();
   timeline.busy.push_back(*busy);
@@ -174,10 +167,9 @@ static bool readMesh(const json::Value &value, Plan &plan, Timeline &timeline,
       return false;
     if (!intervals.empty() && interval.start < intervals.back().stop) {
       if (interval.start != intervals.back().start ||
-          interval.stop != intervals.back().stop) {
-        each.index(index).report("starts before the one before has ended");
-        return false;
-      }
+          interval.stop != intervals.back().stop)
+        return failAt(each.index(index),
+                      "starts before the one before has ended");
       list.back().joinsNext = true;
     }
     list.push_back(action);
@@ -190,27 +182,22 @@ static bool readMesh(const json::Value &value, Plan &plan, Timeline &timeline,
 /// The towers of a plan, each of whose stages runs in a row.
 static bool readTowers(const json::Value &value, Plan &plan, json::Path path) {
   std::optional<llvm::StringRef> text = value.getAsString();
-  if (!text) {
-    path.report("expected a text");
-    return false;
-  }
+  if (!text)
+    return failAt(path, "expected a string");
   llvm::Expected<StageGraph> graph = parseStageGraph(*text);
   if (!graph) {
     llvm::consumeError(graph.takeError());
-    path.report("expected towers, as meshwright schedule --json prints them");
-    return false;
+    return failAt(path,
+                  "expected towers, as meshwright schedule --json prints them");
   }
   plan.graph = std::move(*graph);
   for (const ActionList &list : plan.meshes)
     for (const Action &action : list)
-      if (action.stage >= plan.graph.countStages()) {
-        path.report("has fewer stages than the rows");
-        return false;
-      }
+      if (action.stage >= plan.graph.countStages())
+        return failAt(path, "has fewer stages than the rows");
   if (plan.graph.countMeshes() == static_cast<int64_t>(plan.meshes.size()))
     return true;
-  path.report("has another number of meshes than there are rows");
-  return false;
+  return failAt(path, "has another number of meshes than there are rows");
 }
 
 /// A plan edited by hand may repeat an action, or start it too early.
@@ -238,7 +225,7 @@ llvm::Expected<Drawing> meshwright::readPlanJson(const json::Value &value) {
   json::Path path(root);
   if (value.getAsObject()->getInteger("version") != 1) {
     path.field("version").report(
-        "expected 1; the file is of another Meshwright");
+        "print the plan again with this release; expected 1");
     return root.getError();
   }
   const json::Array *meshes = value.getAsObject()->getArray("meshes");

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
+#include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/ScheduleRanges.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -56,10 +57,8 @@ private:
 bool ProgramReader::findMesh(const std::string &name, uint32_t &mesh,
                              json::Path path) {
   auto it = meshes.find(name);
-  if (it == meshes.end()) {
-    path.report("a mesh that is not in \"meshes\"");
-    return false;
-  }
+  if (it == meshes.end())
+    return failAt(path, "a mesh that is not in \"meshes\"");
   mesh = it->second;
   return true;
 }
@@ -67,10 +66,8 @@ bool ProgramReader::findMesh(const std::string &name, uint32_t &mesh,
 bool ProgramReader::readMeshes(json::Path path) {
   const json::Array *list = program.getArray("meshes");
   json::Path entries = path.field("meshes");
-  if (!list) {
-    entries.report("expected a list");
-    return false;
-  }
+  if (!list)
+    return failAt(entries, "expected a list");
   for (auto [index, each] : llvm::enumerate(*list)) {
     std::string name;
     json::ObjectMapper members(each, entries.index(index));
@@ -86,10 +83,8 @@ bool ProgramReader::readMeshes(json::Path path) {
 bool ProgramReader::readFragments(json::Path path) {
   json::Path entries = path.field("fragments");
   const json::Array *list = program.getArray("fragments");
-  if (!list) {
-    entries.report("expected a list");
-    return false;
-  }
+  if (!list)
+    return failAt(entries, "expected a list");
   for (auto [index, each] : llvm::enumerate(*list)) {
     json::ObjectMapper members(each, entries.index(index));
     if (!members || !members.map("name", fragments.emplace_back()))
@@ -110,10 +105,8 @@ bool ProgramReader::parseItem(const json::Value &value, Item &item,
            members.map("origins", item.origins) &&
            members.map("operands", item.operands) &&
            members.map("results", item.results);
-  if (item.kind != "transfer") {
-    path.field("kind").report("expected call or transfer");
-    return false;
-  }
+  if (item.kind != "transfer")
+    return failAt(path.field("kind"), "expected call or transfer");
   item.operands.resize(1);
   item.results.resize(1);
   return members.map("from", item.source) && members.map("to", item.mesh) &&
@@ -146,10 +139,9 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
         bar.source == bar.mesh ? ItemKind::Collective : ItemKind::Transfer;
     bar.name = drawing.names.add(item.source + " -> " + item.mesh);
   } else if (item.fragment < 0 ||
-             item.fragment >= static_cast<int64_t>(fragments.size())) {
-    path.field("fragment").report("expected the number of a fragment");
-    return false;
-  } else {
+             item.fragment >= static_cast<int64_t>(fragments.size()))
+    return failAt(path.field("fragment"), "expected the number of a fragment");
+  else {
     bar.kind =
         item.isOverlapped ? ItemKind::Overlapped : findKind(item.origins);
     bar.name = drawing.names.add(fragments[item.fragment]);
@@ -163,10 +155,8 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
     bar.start = std::max(bar.start, drawing.bars[other].stop);
   };
   for (int64_t value : item.operands) {
-    if (value < 0 || value >= static_cast<int64_t>(writers.size())) {
-      path.report("reads a value that is not in \"values\"");
-      return false;
-    }
+    if (value < 0 || value >= static_cast<int64_t>(writers.size()))
+      return failAt(path, "reads a value that is not in \"values\"");
     wait(writers[value]);
   }
   bar.stop = bar.start;
@@ -176,10 +166,8 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
     bar.stop = bar.start + 1;
   }
   for (int64_t value : item.results) {
-    if (value < 0 || value >= static_cast<int64_t>(writers.size())) {
-      path.report("writes a value that is not in \"values\"");
-      return false;
-    }
+    if (value < 0 || value >= static_cast<int64_t>(writers.size()))
+      return failAt(path, "writes a value that is not in \"values\"");
     writers[value] = id;
   }
   drawing.endWaits();
@@ -210,18 +198,10 @@ void ProgramReader::finish() {
 }
 
 bool ProgramReader::read(json::Path path) {
-  std::optional<int64_t> version = program.getInteger("version");
-  if (version != 1) {
-    path.field("version").report(
-        "expected 1 or 2; the file is of another Meshwright");
-    return false;
-  }
   const json::Array *values = program.getArray("values");
   const json::Array *items = program.getArray("items");
-  if (!values || !items) {
-    path.field(values ? "items" : "values").report("expected a list");
-    return false;
-  }
+  if (!values || !items)
+    return failAt(path.field(values ? "items" : "values"), "expected a list");
   writers.assign(values->size(), Drawing::kNone);
   if (!readMeshes(path) || !readFragments(path))
     return false;
@@ -234,13 +214,16 @@ bool ProgramReader::read(json::Path path) {
 }
 
 llvm::Expected<Drawing> meshwright::readProgram(const json::Value &value) {
-  if (value.getAsObject()->getInteger("version") == 2) {
-    llvm::Expected<json::Value> written =
-        writeOutSchedule(*value.getAsObject());
+  auto version = value.getAsObject()->getInteger("version");
+  if (version == 2) {
+    llvm::Expected<json::Value> written = writeOutSchedule(*value.getAsObject());
     if (!written)
       return written.takeError();
     return readProgram(*written);
   }
+  if (version != 1)
+    return llvm::createStringError("expected version 1 or 2; partition the "
+                                   "program again with this release");
   Drawing drawing;
   drawing.inSeconds = false;
   json::Path::Root root("schedule");

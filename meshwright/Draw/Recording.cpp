@@ -15,6 +15,7 @@
 
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Text/Figures.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -105,10 +106,8 @@ static bool readEvent(const json::Value &value, Event &event, json::Path path) {
 static bool readTraceEvent(const json::Value &value, const TraceRows &rows,
                            std::vector<Event> &events, json::Path path) {
   const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object");
-    return false;
-  }
+  if (!object)
+    return failAt(path, "expected an object");
   if (object->getString("ph") != "X")
     return true;
   std::optional<llvm::StringRef> mesh = rows.findMesh(*object);
@@ -151,16 +150,13 @@ static bool readEvents(const json::Value &value, std::vector<Event> &events,
     return true;
   }
   const json::Array *list = object ? object->getArray("events") : nullptr;
-  if (!list) {
-    path.report("expected what meshwright.profile records: a trace with "
-                "\"traceEvents\", or an object with \"events\"");
-    return false;
-  }
-  if (object->getInteger("version") != 1) {
-    path.field("version").report(
-        "expected 1; the file is of another Meshwright");
-    return false;
-  }
+  if (!list)
+    return failAt(path,
+                  "expected what meshwright.profile records: a trace with "
+                  "\"traceEvents\", or an object with \"events\"");
+  if (object->getInteger("version") != 1)
+    return failAt(path.field("version"),
+                  "record again with this release; expected 1");
   json::Path entries = path.field("events");
   for (auto [index, each] : llvm::enumerate(*list))
     if (!readEvent(each, events.emplace_back(), entries.index(index)))

@@ -5,10 +5,10 @@
 #include "meshwright/Draw/ReadDrawing.h"
 #include "meshwright/Text/Figures.h"
 #include "meshwright/Text/JsonMembers.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -85,11 +85,10 @@ static bool readLevel(const json::Value &value, Drawing::Mesh &mesh,
   }
   double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
   if (!time || !amount || *time < last || *time > kMostFigure || *amount < 0 ||
-      *amount > kMostFigure) {
-    path.report("expected a time, not before the last, and the bytes from then "
-                "on, both up to 1e30");
-    return false;
-  }
+      *amount > kMostFigure)
+    return failAt(
+        path, "expected a time, not before the last, and the bytes from then "
+              "on, both up to 1e30");
   mesh.levels.push_back({*time, *amount});
   return true;
 }
@@ -149,10 +148,8 @@ bool SimulationReader::readEdge(const json::Value &value, json::Path path) {
 bool SimulationReader::readItemNumber(const json::Value *value, json::Path path,
                                       std::vector<uint32_t> &numbers) {
   std::optional<int64_t> item = value ? value->getAsInteger() : std::nullopt;
-  if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems)) {
-    path.report("expected the number of an item");
-    return false;
-  }
+  if (!item || *item < 0 || *item >= static_cast<int64_t>(numItems))
+    return failAt(path, "expected the number of an item");
   numbers.push_back(*item);
   return true;
 }
@@ -227,7 +224,7 @@ bool SimulationReader::read(json::Path path) {
   if (!top || !top.read("version", version))
     return false;
   if (version != 1)
-    return top.fail("version", "expected 1; the file is of another Meshwright");
+    return top.fail("version", "simulate again with this release; expected 1");
   if (!top.read("makespan_s", drawing.makespan))
     return false;
   if (drawing.makespan > 0 && drawing.makespan < Drawing::kLeastTime)

@@ -30,14 +30,10 @@ static bool readNumber(const json::Object &object, StringRef key,
   }
   std::optional<double> found =
       value ? value->getAsNumber() : std::optional<double>();
-  if (!found || !(*found >= 0)) {
-    path.field(key).report("expected a number of at least 0");
-    return false;
-  }
-  if (*found > kMostFigure) {
-    path.field(key).report("expected a number of at most 1e30");
-    return false;
-  }
+  if (!found || !(*found >= 0))
+    return failAt(path.field(key), "expected a number of at least 0");
+  if (*found > kMostFigure)
+    return failAt(path.field(key), "expected a number of at most 1e30");
   number = *found;
   return true;
 }
@@ -47,11 +43,10 @@ static bool readCount(const json::Object &object, StringRef key, double most,
   double number = 0;
   if (!readNumber(object, key, number, path, double(byDefault)))
     return false;
-  if (number < 1 || number > most || number != std::floor(number)) {
-    path.field(key).report("expected a whole number, 1 or more, of a size that "
-                           "a model has");
-    return false;
-  }
+  if (number < 1 || number > most || number != std::floor(number))
+    return failAt(path.field(key),
+                  "expected a whole number, 1 or more, of a size that "
+                  "a model has");
   count = static_cast<int64_t>(number);
   return true;
 }
@@ -69,8 +64,7 @@ static bool readReads(const json::Object &object, Layer &layer,
       layer.reads.push_back(name.getAsString()->str());
     return true;
   }
-  path.field("reads").report("expected a list of towers");
-  return false;
+  return failAt(path.field("reads"), "expected a list of towers");
 }
 
 /// Adds a layer to the tower that it names.
@@ -82,26 +76,23 @@ static bool addToTower(const json::Object &object, Layers &layers, size_t begin,
   if (!value && layers.towers.empty() && layers.layers[begin].reads.empty())
     return true;
   auto &towers = layers.towers;
-  if (!name || !isTowerName(*name) || (towers.empty() && begin > 0)) {
-    path.field("tower").report(
+  if (!name || !isTowerName(*name) || (towers.empty() && begin > 0))
+    return failAt(
+        path.field("tower"),
         "expected a name of letters, digits and underscores, in every layer or "
         "in none");
-    return false;
-  }
   for (const std::string &read : layers.layers[begin].reads)
     if (read == *name || llvm::none_of(towers, [&](const LayerTower &tower) {
           return tower.name == read;
-        })) {
-      path.field("reads").report("expected towers whose layers come before");
-      return false;
-    }
+        }))
+      return failAt(path.field("reads"),
+                    "expected towers whose layers come before");
   if (towers.empty() || towers.back().name != *name) {
     if (llvm::any_of(towers, [&](const LayerTower &tower) {
           return tower.name == *name;
-        })) {
-      path.field("tower").report("expected the layers of a tower together");
-      return false;
-    }
+        }))
+      return failAt(path.field("tower"),
+                    "expected the layers of a tower together");
     towers.push_back({name->str(), begin, begin});
   }
   towers.back().end = layers.layers.size();
@@ -112,16 +103,12 @@ static bool readLayer(const json::Value &value, Layers &all, json::Path path) {
   std::vector<Layer> &layers = all.layers;
   size_t begin = layers.size();
   const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object with the figures of a layer");
-    return false;
-  }
+  if (!object)
+    return failAt(path, "expected an object with the figures of a layer");
   Layer layer;
   std::optional<StringRef> name = object->getString("name");
-  if (!name || name->empty()) {
-    path.field("name").report("expected the name of the layer");
-    return false;
-  }
+  if (!name || name->empty())
+    return failAt(path.field("name"), "expected the name of the layer");
   int64_t repeat = 1;
   if (!checkKeys(*object,
                  {"name", "repeat", "flops", "backward_flops",
@@ -152,10 +139,8 @@ static bool readObject(const json::Value &value, Layers &layers,
                        json::Path path) {
   const json::Object *object = value.getAsObject();
   const json::Array *list = object ? object->getArray("layers") : nullptr;
-  if (!list || list->empty()) {
-    path.report("expected an object with a list of \"layers\"");
-    return false;
-  }
+  if (!list || list->empty())
+    return failAt(path, "expected an object with a list of \"layers\"");
   int64_t microbatches = 0;
   if (!checkKeys(*object,
                  {"batch", "microbatches", "dtype", "function", "layers"},
@@ -166,43 +151,29 @@ static bool readObject(const json::Value &value, Layers &layers,
     if (!readCount(*object, "microbatches", kLargestBatch, microbatches, path,
                    1))
       return false;
-    if (layers.batch % microbatches != 0) {
-      path.field("microbatches").report("expected a divisor of the batch");
-      return false;
-    }
+    if (layers.batch % microbatches != 0)
+      return failAt(path.field("microbatches"),
+                    "expected a divisor of the batch");
     layers.microbatches = microbatches;
   }
   StringRef dtype = object->getString("dtype").value_or("bf16");
-  if (dtype != "bf16" && dtype != "f32") {
-    path.field("dtype").report("expected \"bf16\" or \"f32\"");
-    return false;
-  }
+  if (dtype != "bf16" && dtype != "f32")
+    return failAt(path.field("dtype"), "expected \"bf16\" or \"f32\"");
   layers.isNarrow = dtype == "bf16";
   layers.function = object->getString("function").value_or("").str();
   json::Path at = path.field("layers");
   for (auto [index, entry] : llvm::enumerate(*list))
     if (!readLayer(entry, layers, at.index(index)))
       return false;
-  if (layers.layers.size() > kMostLayers) {
-    at.report("expected no more layers than a model has");
-    return false;
-  }
+  if (layers.layers.size() > kMostLayers)
+    return failAt(at, "expected no more layers than a model has");
   std::set<StringRef> names;
   for (const Layer &layer : layers.layers)
-    if (!names.insert(layer.name).second) {
-      at.report("layer names must be unique; rename this one");
-      return false;
-    }
+    if (!names.insert(layer.name).second)
+      return failAt(at, "layer names must be unique; rename this one");
   return true;
 }
 
 llvm::Expected<Layers> meshwright::parseLayers(StringRef text) {
-  llvm::Expected<json::Value> value = parsePlainJson(text);
-  if (!value)
-    return value.takeError();
-  Layers layers;
-  json::Path::Root root("layers");
-  if (!readObject(*value, layers, root))
-    return root.getError();
-  return layers;
+  return readPlainJson(text, "layers", readObject);
 }

@@ -238,9 +238,9 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
         "--json prints it");
   if (const llvm::json::Value *towers = object->get("towers")) {
     if (!towers->getAsString())
-      return llvm::createStringError(
-          "expected a text as \"towers\", as meshwright schedule --json prints "
-          "it");
+      return llvm::createStringError("expected a string as \"towers\", as "
+                                     "meshwright schedule --json prints "
+                                     "it");
     if (llvm::Error error = readGraph(*towers->getAsString()))
       return error;
   }

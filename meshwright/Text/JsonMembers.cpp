@@ -4,6 +4,7 @@
 
 #include "meshwright/Text/JsonMembers.h"
 #include "meshwright/Text/Figures.h"
+#include "meshwright/Text/PlainJson.h"
 
 using namespace meshwright;
 using llvm::StringRef;
@@ -27,8 +28,7 @@ bool JsonMembers::isNull(StringRef key) const {
 json::Path JsonMembers::getPath(StringRef key) const { return path.field(key); }
 
 bool JsonMembers::fail(StringRef key, llvm::StringLiteral message) {
-  path.field(key).report(message);
-  return false;
+  return failAt(path.field(key), message);
 }
 
 bool JsonMembers::read(StringRef key, double &number, bool isNeeded) {
@@ -56,7 +56,7 @@ bool JsonMembers::read(StringRef key, int64_t &number, bool isNeeded) {
 bool JsonMembers::read(StringRef key, StringRef &text) {
   std::optional<StringRef> found = object->getString(key);
   if (!found)
-    return fail(key, "expected a text");
+    return fail(key, "expected a string");
   text = *found;
   return true;
 }
@@ -74,7 +74,7 @@ bool JsonMembers::read(StringRef key, std::vector<std::string> &texts) {
   if (!list || !llvm::all_of(*list, [](const json::Value &value) {
         return value.getAsString().has_value();
       }))
-    return fail(key, "expected a list of texts");
+    return fail(key, "expected a list of strings");
   for (const json::Value &value : *list)
     texts.push_back(value.getAsString()->str());
   return true;

@@ -56,9 +56,7 @@ bool meshwright::checkKeys(const llvm::json::Object &object,
                            llvm::ArrayRef<llvm::StringLiteral> known,
                            llvm::json::Path path) {
   for (const auto &[key, value] : object)
-    if (!llvm::is_contained(known, llvm::StringRef(key))) {
-      path.field(key).report("unknown key");
-      return false;
-    }
+    if (!llvm::is_contained(known, llvm::StringRef(key)))
+      return failAt(path.field(key), "unknown key");
   return true;
 }

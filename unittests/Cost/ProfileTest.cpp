@@ -109,7 +109,7 @@ TEST(ProfileTest, TellsWhatIsWrong) {
                 .find("expected a list"),
             std::string::npos);
   EXPECT_NE(getError(R"({"version": 1, "events": [{"kind": 3}]})")
-                .find("expected a text"),
+                .find("expected a string"),
             std::string::npos);
   EXPECT_NE(
       getError(R"({"version": 1, "events": [{"kind": "fragment", "name": "f",

@@ -34,36 +34,30 @@ static bool readTime(const json::Object &object, llvm::StringRef key,
     return true;
   }
   if (least == 0)
-    path.field(key).report("expected an integer from 0 to 2^32");
-  else
-    path.field(key).report("expected a time, an integer from 1 to 2^32");
-  return false;
+    return failAt(path.field(key), "expected an integer from 0 to 2^32");
+  return failAt(path.field(key), "expected a time, an integer from 1 to 2^32");
 }
 
 static bool readStage(const json::Value &value, StageEntry &stage,
                       json::Path path) {
   const json::Object *object = value.getAsObject();
-  if (!object) {
-    path.report("expected an object with the times of a stage");
-    return false;
-  }
+  if (!object)
+    return failAt(path, "expected an object with the times of a stage");
   if (!checkKeys(*object,
                  {"forward", "input", "weight", "backward", "split", "mesh"},
                  path))
     return false;
   if (const json::Value *split = object->get("split")) {
-    if (!split->getAsBoolean()) {
-      path.field("split").report("expected true or false");
-      return false;
-    }
+    if (!split->getAsBoolean())
+      return failAt(path.field("split"), "expected true or false");
     stage.split = *split->getAsBoolean();
   }
   auto needs = [&](llvm::StringRef key) {
     if (object->get(key))
       return true;
-    path.report("expected \"forward\", and \"input\" and \"weight\" or, for a "
-                "stage that is not split, \"backward\"");
-    return false;
+    return failAt(
+        path, "expected \"forward\", and \"input\" and \"weight\" or, for a "
+              "stage that is not split, \"backward\"");
   };
   if (!needs("forward") || (stage.split || !object->get("backward")
                                 ? !needs("input") || !needs("weight")
@@ -89,10 +83,8 @@ static bool readTimes(const json::Value &value, StageTimes &times,
                       json::Path path) {
   const json::Object *object = value.getAsObject();
   const json::Array *stages = object ? object->getArray("stages") : nullptr;
-  if (!stages || stages->empty()) {
-    path.report("expected an object with a list of \"stages\"");
-    return false;
-  }
+  if (!stages || stages->empty())
+    return failAt(path, "expected an object with a list of \"stages\"");
   if (!checkKeys(*object, {"stages", "transfer"}, path) ||
       !readTime(*object, "transfer", 0, times.costs.transfer, path))
     return false;
@@ -107,15 +99,12 @@ static bool readTimes(const json::Value &value, StageTimes &times,
     if (stage.mesh)
       times.placement.push_back(*stage.mesh);
   }
-  if (!times.placement.empty() && times.placement.size() != stages->size()) {
-    list.report("expected \"mesh\" in all stages or in none");
-    return false;
-  }
+  if (!times.placement.empty() && times.placement.size() != stages->size())
+    return failAt(list, "expected \"mesh\" in all stages or in none");
   for (auto [index, mesh] : llvm::enumerate(times.placement))
     if (mesh >= static_cast<int64_t>(stages->size())) {
       json::Path stage = list.index(index);
-      stage.field("mesh").report("expected less than there are stages");
-      return false;
+      return failAt(stage.field("mesh"), "expected less than there are stages");
     }
   return true;
 }
@@ -142,14 +131,7 @@ llvm::Error StageTimes::scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
 }
 
 llvm::Expected<StageTimes> meshwright::parseStageTimes(llvm::StringRef text) {
-  llvm::Expected<json::Value> value = parsePlainJson(text);
-  if (!value)
-    return value.takeError();
-  StageTimes times;
-  json::Path::Root root("times");
-  if (!readTimes(*value, times, root))
-    return root.getError();
-  return times;
+  return readPlainJson(text, "times", readTimes);
 }
 
 llvm::Expected<StageTimes> meshwright::readStageTimes(llvm::StringRef path) {

@@ -50,7 +50,7 @@
 // RUN: not mpmd-opt %t/program.mlir \
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto profile={\"%t/newer.json\"}" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NEWER
-// NEWER: error: mpmd_schedule_profile: {{.*}}newer.json: {{.*}}another release wrote this
+// NEWER: error: mpmd_schedule_profile: {{.*}}newer.json: {{.*}}record again with this release
 
 // RUN: not mpmd-opt %t/program.mlir \
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto custom-costs={\"load=flops:2*\"}" 2>&1 \
