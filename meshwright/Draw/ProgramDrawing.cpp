@@ -216,7 +216,7 @@ bool ProgramReader::read(json::Path path) {
 llvm::Expected<Drawing> meshwright::readProgram(const json::Value &value) {
   auto version = value.getAsObject()->getInteger("version");
   if (version == 2) {
-    llvm::Expected<json::Value> written = writeOutSchedule(*value.getAsObject());
+    llvm::Expected<json::Value> written = writeOutSchedule(value);
     if (!written)
       return written.takeError();
     return readProgram(*written);

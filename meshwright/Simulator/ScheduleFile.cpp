@@ -66,7 +66,7 @@ llvm::Error meshwright::readOrder(llvm::StringRef text,
     return fail("expected what meshwright partition writes, an object with a "
                 "\"version\"");
   if (object->getInteger("version") == 2) {
-    value = writeOutSchedule(*object);
+    value = writeOutSchedule(*value);
     if (!value)
       return value.takeError();
     object = value->getAsObject();

@@ -3,10 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/ScheduleRanges.h"
+#include "meshwright/Text/JsonMembers.h"
+#include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <optional>
 
 using namespace meshwright;
@@ -144,105 +145,78 @@ static constexpr int64_t kMaxItems = 4'000'000;
 /// Of all lists and values together: a small file must not fill the memory.
 static constexpr int64_t kMaxNumbers = 32'000'000;
 
-static llvm::Error fail(const llvm::Twine &message) {
-  return llvm::createStringError(message);
-}
-
 /// Does something with the entries of a list that has ranges, written out: `write` gets
-/// an entry and which time it is. At most `budget` entries, which are taken from it.
-static llvm::Error forEachEntry(
-    const json::Array &list, llvm::StringRef name, int64_t &budget,
-    llvm::function_ref<llvm::Error(const json::Value &, int64_t)> write) {
-  for (const json::Value &entry : list) {
+/// an entry, its place, and which time it is. At most `budget` entries, which are taken
+/// from it.
+static bool forEachEntry(
+    const json::Array &list, json::Path path, int64_t &budget,
+    llvm::function_ref<bool(const json::Value &, json::Path, int64_t)> write) {
+  for (auto [index, entry] : llvm::enumerate(list)) {
+    json::Path here = path.index(index);
+    llvm::ArrayRef<json::Value> entries(entry);
+    std::optional<int64_t> count = 1;
     const json::Object *range = entry.getAsObject();
-    const json::Value *repeat = range ? range->get("repeat") : nullptr;
-    if (!repeat) {
-      if (--budget < 0)
-        return fail(
-            llvm::formatv("\"{0}\" has too many entries when its ranges are "
-                          "written out",
-                          name));
-      if (llvm::Error error = write(entry, 0))
-        return error;
-      continue;
+    if (range && range->get("repeat")) {
+      const json::Array *of = range->getArray("of");
+      count = range->getInteger("repeat");
+      if (!count || *count < 1 || !of || of->empty())
+        return failAt(here,
+                      "expected ranges as {\"repeat\": 2, \"of\": [...]}");
+      entries = {of->data(), of->size()};
     }
-    std::optional<int64_t> count = repeat->getAsInteger();
-    const json::Array *of = range->getArray("of");
-    if (!count || *count < 1 || !of || of->empty())
-      return fail(llvm::formatv("\"{0}\": expected ranges as {{\"repeat\": 2, "
-                                "\"of\": [...]}",
-                                name));
-    if (*count > budget / static_cast<int64_t>(of->size()))
-      return fail(
-          llvm::formatv("\"{0}\" has too many entries when its ranges are "
-                        "written out",
-                        name));
-    budget -= *count * static_cast<int64_t>(of->size());
+    if (*count > budget / static_cast<int64_t>(entries.size()))
+      return failAt(path,
+                    "expected at most 4 million items and 32 million numbers "
+                    "when ranges are written out");
+    budget -= *count * static_cast<int64_t>(entries.size());
     for (int64_t time = 0; time < *count; ++time)
-      for (const json::Value &repeated : *of)
-        if (llvm::Error error = write(repeated, time))
-          return error;
+      for (const json::Value &repeated : entries)
+        if (!write(repeated, here, time))
+          return false;
   }
-  return llvm::Error::success();
+  return true;
 }
 
 /// A number, or the first number of a range with its step.
-static llvm::Expected<int64_t> writeOutNumber(const json::Value &number,
-                                              int64_t time) {
+static bool writeOutNumber(const json::Value &number, json::Path path,
+                           int64_t time, json::Array &result) {
   constexpr int64_t kLargest = int64_t(1) << 32;
   auto getNumber = [&](const json::Value &value) -> std::optional<int64_t> {
     std::optional<int64_t> found = value.getAsInteger();
     return found && *found > -kLargest && *found < kLargest ? found
                                                             : std::nullopt;
   };
-  if (std::optional<int64_t> plain = getNumber(number))
-    return *plain;
   const json::Array *pair = number.getAsArray();
-  if (pair && pair->size() == 2)
-    if (std::optional<int64_t> first = getNumber((*pair)[0]),
-        step = getNumber((*pair)[1]);
-        first && step)
-      return *first + time * *step;
-  return fail("expected numbers, or [first, step] in a range");
-}
-
-/// The numbers of a list with ranges. In an item that is a range itself the list has
-/// none, and `time` says which time of the item it is.
-static llvm::Expected<json::Array> writeOutList(const json::Array &list,
-                                                llvm::StringRef name,
-                                                int64_t &budget,
-                                                int64_t time = 0) {
-  json::Array result;
-  llvm::Error error = forEachEntry(
-      list, name, budget,
-      [&](const json::Value &number, int64_t itsTime) -> llvm::Error {
-        llvm::Expected<int64_t> value = writeOutNumber(number, time + itsTime);
-        if (!value)
-          return value.takeError();
-        result.push_back(*value);
-        return llvm::Error::success();
-      });
-  if (error)
-    return std::move(error);
-  return result;
+  bool isPair = pair && pair->size() == 2;
+  std::optional<int64_t> first = getNumber(isPair ? pair->front() : number);
+  std::optional<int64_t> step = isPair ? getNumber(pair->back()) : 0;
+  if (!first || !step)
+    return failAt(path, "expected a number, or [first, step] in a range");
+  result.push_back(*first + time * *step);
+  return true;
 }
 
 namespace {
 /// Writes out values and items.
 class ScheduleWriter {
 public:
-  explicit ScheduleWriter(const json::Object &schedule) : schedule(schedule) {}
+  ScheduleWriter(const json::Value &schedule, json::Path path)
+      : schedule(schedule, path) {}
 
-  llvm::Expected<json::Value> write();
+  bool write(json::Object &result);
 
 private:
-  llvm::Error addInputs(json::Object &result);
-  llvm::Error addValue(const json::Value &number);
-  llvm::Error addItem(const json::Value &entry, int64_t time);
-  llvm::Error addFragments(json::Object &result);
-  llvm::Error addLists(json::Object &result);
+  bool writeOutList(JsonMembers &members, llvm::StringRef key,
+                    json::Object &result, int64_t time = 0);
+  bool addValue(const json::Value *number, json::Path path);
+  bool addItem(const json::Value &entry, json::Path path, int64_t time);
+  bool addSlots(JsonMembers &fragment, llvm::StringRef key,
+                json::Object &written);
+  bool
+  addList(llvm::StringRef key, json::Object &result,
+          llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry);
 
-  const json::Object &schedule;
+  JsonMembers schedule;
   const json::Array *valueClasses = nullptr, *slotClasses = nullptr,
                     *itemClasses = nullptr;
   json::Array values, items;
@@ -250,184 +224,162 @@ private:
 };
 } // namespace
 
+/// The numbers of a list with ranges. In an item that is a range itself the list has
+/// none, and `time` says which time of the item it is.
+bool ScheduleWriter::writeOutList(JsonMembers &members, llvm::StringRef key,
+                                  json::Object &result, int64_t time) {
+  const json::Array *list = members.readArray(key);
+  json::Array numbers;
+  if (!list || !forEachEntry(*list, members.getPath(key), numbersLeft,
+                             [&](const json::Value &number, json::Path path,
+                                 int64_t itsTime) {
+                               return writeOutNumber(number, path,
+                                                     time + itsTime, numbers);
+                             }))
+    return false;
+  result[key] = std::move(numbers);
+  return true;
+}
+
 static const json::Value *findClass(const json::Array &classes,
-                                    const json::Value *number) {
+                                    const json::Value *number,
+                                    json::Path path) {
   std::optional<int64_t> index = number ? number->getAsInteger() : std::nullopt;
-  if (!index || *index < 0 || *index >= static_cast<int64_t>(classes.size()))
-    return nullptr;
-  return &classes[*index];
+  if (index && *index >= 0 && *index < static_cast<int64_t>(classes.size()))
+    return &classes[*index];
+  path.report("expected the index of one of \"classes\"");
+  return nullptr;
 }
 
-llvm::Error ScheduleWriter::addValue(const json::Value &number) {
-  const json::Value *found = findClass(*valueClasses, &number);
+bool ScheduleWriter::addValue(const json::Value *number, json::Path path) {
+  const json::Value *found = findClass(*valueClasses, number, path);
   if (!found)
-    return fail("a value has no class in \"classes\"");
+    return false;
   if (--numbersLeft < 0)
-    return fail("there are too many values when ranges are written out");
+    return failAt(path, "expected at most 32 million numbers and values when "
+                        "ranges are written out");
   values.push_back(*found);
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ScheduleWriter::addInputs(json::Object &result) {
-  json::Array inputs;
-  const json::Array *list = schedule.getArray("inputs");
-  if (!list)
-    return fail("expected a list of \"inputs\"");
-  for (const json::Value &entry : *list) {
-    const json::Object *input = entry.getAsObject();
-    if (!input || !input->get("class"))
-      return fail("expected \"inputs\" with a \"class\"");
-    if (llvm::Error error = addValue(*input->get("class")))
-      return error;
-    json::Object written(*input);
-    written.erase("class");
-    inputs.push_back(std::move(written));
-  }
-  result["inputs"] = std::move(inputs);
-  return llvm::Error::success();
-}
-
-llvm::Error ScheduleWriter::addItem(const json::Value &entry, int64_t time) {
-  const json::Object *item = entry.getAsObject();
+bool ScheduleWriter::addItem(const json::Value &entry, json::Path path,
+                             int64_t time) {
+  JsonMembers item(entry, path);
+  if (!item)
+    return false;
   const json::Value *found =
-      item ? findClass(*itemClasses, item->get("class")) : nullptr;
-  const json::Object *itsClass = found ? found->getAsObject() : nullptr;
+      findClass(*itemClasses, item.find("class"), item.getPath("class"));
+  if (!found)
+    return false;
+  const json::Object *itsClass = found->getAsObject();
   const json::Array *results =
       itsClass ? itsClass->getArray("results") : nullptr;
   if (!results)
-    return fail("an item has no class in \"classes\"");
+    return item.fail("class", "expected a class that has \"results\"");
   json::Object written(*itsClass);
   json::Array ids;
   for (const json::Value &result : *results) {
     ids.push_back(static_cast<int64_t>(values.size()));
-    if (llvm::Error error = addValue(result))
-      return error;
+    if (!addValue(&result, item.getPath("class")))
+      return false;
   }
-  bool isTransfer = itsClass->getString("kind") == llvm::StringRef("transfer");
-  for (llvm::StringRef key : {"operands", "last_uses", "awaits"}) {
-    const json::Array *numbers = item->getArray(key);
-    if (!numbers && key == "awaits")
-      continue;
-    if (!numbers)
-      return fail("an item has no list of \"" + key + "\"");
-    llvm::Expected<json::Array> ids =
-        writeOutList(*numbers, key, numbersLeft, time);
-    if (!ids)
-      return ids.takeError();
-    if (isTransfer && key == "operands") {
+  written["results"] = std::move(ids);
+  for (llvm::StringRef key : {"operands", "last_uses", "awaits"})
+    if ((key != "awaits" || item.find(key)) &&
+        !writeOutList(item, key, written, time))
+      return false;
+  if (itsClass->getString("kind") == llvm::StringRef("transfer"))
+    for (auto [list, single] :
+         {std::pair("operands", "operand"), std::pair("results", "result")}) {
+      json::Array *ids = written.getArray(list);
       if (ids->size() != 1)
-        return fail("a transfer has one operand");
-      written["operand"] = std::move(ids->front());
-    } else {
-      written[key] = std::move(*ids);
+        return failAt(path,
+                      "expected one operand and one result of a transfer");
+      written[single] = std::move(ids->front());
+      written.erase(list);
     }
-  }
-  if (isTransfer) {
-    if (ids.size() != 1)
-      return fail("a transfer has one result");
-    written.erase("results");
-    written["result"] = std::move(ids.front());
-  } else {
-    written["results"] = std::move(ids);
-  }
   items.push_back(std::move(written));
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ScheduleWriter::addFragments(json::Object &result) {
-  const json::Array *list = schedule.getArray("fragments");
-  if (!list)
-    return fail("expected a list of \"fragments\"");
-  json::Array fragments;
-  for (const json::Value &entry : *list) {
-    const json::Object *fragment = entry.getAsObject();
-    if (!fragment)
-      return fail("expected an object for each fragment");
-    json::Object written(*fragment);
-    for (llvm::StringRef key : {"arguments", "results"}) {
-      const json::Array *numbers = fragment->getArray(key);
-      if (!numbers)
-        return fail("a fragment has no list of \"" + key + "\"");
-      llvm::Expected<json::Array> ids =
-          writeOutList(*numbers, key, numbersLeft);
-      if (!ids)
-        return ids.takeError();
-      json::Array slots;
-      for (const json::Value &id : *ids) {
-        const json::Value *slot = findClass(*slotClasses, &id);
-        if (!slot)
-          return fail("one of \"" + key + "\" has no class in \"classes\"");
-        slots.push_back(*slot);
-      }
-      written[key] = std::move(slots);
-    }
-    fragments.push_back(std::move(written));
+/// The slots of the arguments or results of a fragment.
+bool ScheduleWriter::addSlots(JsonMembers &fragment, llvm::StringRef key,
+                              json::Object &written) {
+  if (!writeOutList(fragment, key, written))
+    return false;
+  for (json::Value &id : *written.getArray(key)) {
+    const json::Value *slot =
+        findClass(*slotClasses, &id, fragment.getPath(key));
+    if (!slot)
+      return false;
+    id = *slot;
   }
-  result["fragments"] = std::move(fragments);
-  return llvm::Error::success();
+  return true;
 }
 
-/// The order of the items, as a whole and of each mesh.
-llvm::Error ScheduleWriter::addLists(json::Object &result) {
-  const json::Array *order = schedule.getArray("issue_order");
-  const json::Array *meshes = schedule.getArray("meshes");
-  if (!order || !meshes)
-    return fail("expected lists of \"meshes\" and \"issue_order\"");
-  llvm::Expected<json::Array> list =
-      writeOutList(*order, "issue_order", numbersLeft);
-  if (!list)
-    return list.takeError();
-  result["issue_order"] = std::move(*list);
-  json::Array written;
-  for (const json::Value &entry : *meshes) {
-    const json::Object *mesh = entry.getAsObject();
-    const json::Array *numbers = mesh ? mesh->getArray("items") : nullptr;
-    if (!numbers)
-      return fail("expected \"meshes\" with a list of \"items\"");
-    llvm::Expected<json::Array> list =
-        writeOutList(*numbers, "items", numbersLeft);
-    if (!list)
-      return list.takeError();
-    json::Object copy(*mesh);
-    copy["items"] = std::move(*list);
-    written.push_back(std::move(copy));
-  }
-  result["meshes"] = std::move(written);
-  return llvm::Error::success();
+/// A list of objects, of which `writeEntry` changes what is written.
+bool ScheduleWriter::addList(
+    llvm::StringRef key, json::Object &result,
+    llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry) {
+  json::Array list;
+  result[key] = json::Array();
+  return schedule.read(key, [&](const json::Value &entry, json::Path path) {
+    JsonMembers members(entry, path);
+    if (!members)
+      return false;
+    json::Object written(*entry.getAsObject());
+    if (!writeEntry(members, written))
+      return false;
+    result.getArray(key)->push_back(std::move(written));
+    return true;
+  });
 }
 
-llvm::Expected<json::Value> ScheduleWriter::write() {
-  const json::Object *classes = schedule.getObject("classes");
-  valueClasses = classes ? classes->getArray("values") : nullptr;
-  slotClasses = classes ? classes->getArray("slots") : nullptr;
-  itemClasses = classes ? classes->getArray("items") : nullptr;
-  const json::Array *list = schedule.getArray("items");
-  if (!valueClasses || !slotClasses || !itemClasses || !list)
-    return fail("expected \"classes\" of \"values\", \"slots\" and \"items\", "
-                "and \"items\"");
-  json::Object result;
+bool ScheduleWriter::write(json::Object &result) {
+  const json::Value *found = schedule.find("classes");
+  if (!found)
+    return schedule.fail("classes", "expected an object");
+  JsonMembers classes(*found, schedule.getPath("classes"));
+  const json::Array *list = nullptr;
+  if (!classes || !(valueClasses = classes.readArray("values")) ||
+      !(slotClasses = classes.readArray("slots")) ||
+      !(itemClasses = classes.readArray("items")) ||
+      !(list = schedule.readArray("items")))
+    return false;
   for (llvm::StringRef key : {"name", "outputs"})
-    if (const json::Value *value = schedule.get(key))
+    if (const json::Value *value = schedule.find(key))
       result[key] = *value;
   result["version"] = 1;
-  if (llvm::Error error = addInputs(result))
-    return std::move(error);
-  if (llvm::Error error = addFragments(result))
-    return std::move(error);
+  auto addInput = [&](JsonMembers &input, json::Object &written) {
+    written.erase("class");
+    return addValue(input.find("class"), input.getPath("class"));
+  };
+  auto addFragment = [&](JsonMembers &fragment, json::Object &written) {
+    return addSlots(fragment, "arguments", written) &&
+           addSlots(fragment, "results", written);
+  };
+  auto addMesh = [&](JsonMembers &mesh, json::Object &written) {
+    return writeOutList(mesh, "items", written);
+  };
   int64_t budget = kMaxItems;
-  if (llvm::Error error = forEachEntry(
-          *list, "items", budget, [&](const json::Value &entry, int64_t time) {
-            return addItem(entry, time);
-          }))
-    return std::move(error);
-  if (llvm::Error error = addLists(result))
-    return std::move(error);
+  if (!addList("inputs", result, addInput) ||
+      !addList("fragments", result, addFragment) ||
+      !forEachEntry(*list, schedule.getPath("items"), budget,
+                    [&](const json::Value &entry, json::Path path,
+                        int64_t time) { return addItem(entry, path, time); }) ||
+      !addList("meshes", result, addMesh) ||
+      !writeOutList(schedule, "issue_order", result))
+    return false;
   result["values"] = std::move(values);
   result["items"] = std::move(items);
-  return json::Value(std::move(result));
+  return true;
 }
 
 llvm::Expected<json::Value>
-meshwright::writeOutSchedule(const json::Object &schedule) {
-  return ScheduleWriter(schedule).write();
+meshwright::writeOutSchedule(const json::Value &schedule) {
+  json::Path::Root root("schedule");
+  json::Object result;
+  if (!ScheduleWriter(schedule, root).write(result))
+    return root.getError();
+  return json::Value(std::move(result));
 }

@@ -47,9 +47,10 @@ std::vector<Range> findRanges(llvm::ArrayRef<RangeEntry> entries);
 std::vector<Range> findRanges(llvm::ArrayRef<unsigned> numbers);
 
 /// A schedule of version 2 written out, as version 1 has it. Fails if it is not of the
-/// form of version 2, or has more than 4 million items or 32 million numbers.
+/// form of version 2, or has more than 4 million items or 32 million numbers; the error
+/// says at which item.
 llvm::Expected<llvm::json::Value>
-writeOutSchedule(const llvm::json::Object &schedule);
+writeOutSchedule(const llvm::json::Value &schedule);
 
 } // namespace meshwright
 

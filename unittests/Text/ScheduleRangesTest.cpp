@@ -78,7 +78,7 @@ TEST(ScheduleRangesTest, WritesOutWhatWasThere) {
 /// The error of a schedule of version 2, or an empty text.
 static std::string findError(llvm::StringRef text) {
   json::Value value = llvm::cantFail(json::parse(text));
-  llvm::Expected<json::Value> written = writeOutSchedule(*value.getAsObject());
+  llvm::Expected<json::Value> written = writeOutSchedule(value);
   return written ? "" : llvm::toString(written.takeError());
 }
 
@@ -103,7 +103,7 @@ TEST(ScheduleRangesTest, WritesSchedulesOut) {
             {"class": 0, "operands": [[0, 2]], "last_uses": []},
             {"class": 1, "operands": [[1, 2]], "last_uses": [[1, 2]]}]}])",
       R"([{"repeat": 4, "of": [[0, 1]]}])")));
-  json::Value written = llvm::cantFail(writeOutSchedule(*value.getAsObject()));
+  json::Value written = llvm::cantFail(writeOutSchedule(value));
   json::Value expected = llvm::cantFail(json::parse(R"({
     "version": 1, "name": "main",
     "meshes": [{"name": "m", "items": [0, 1, 2, 3]}],
@@ -122,26 +122,31 @@ TEST(ScheduleRangesTest, WritesSchedulesOut) {
 
 TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
   EXPECT_EQ(findError(R"({"items": []})"),
-            "expected \"classes\" of \"values\", \"slots\" and \"items\", and "
-            "\"items\"");
+            "expected an object at schedule.classes");
+  EXPECT_EQ(findError(R"({"classes": {"values": [], "slots": []}})"),
+            "expected a list at schedule.classes.items");
   EXPECT_EQ(findError(makeSchedule(R"([{"class": 2}])")),
-            "an item has no class in \"classes\"");
+            "expected the index of one of \"classes\" at "
+            "schedule.items[0].class");
   EXPECT_EQ(findError(makeSchedule(
                 R"([{"class": 1, "operands": [], "last_uses": []}])")),
-            "a transfer has one operand");
+            "expected one operand and one result of a transfer at "
+            "schedule.items[0]");
   EXPECT_EQ(findError(makeSchedule(R"([{"class": 0, "last_uses": []}])")),
-            "an item has no list of \"operands\"");
+            "expected a list at schedule.items[0].operands");
   EXPECT_EQ(findError(makeSchedule("[]", R"(["a"])")),
-            "expected numbers, or [first, step] in a range");
+            "expected a number, or [first, step] in a range at "
+            "schedule.meshes[0].items[0]");
   EXPECT_EQ(findError(makeSchedule("[]", R"([{"repeat": 0, "of": [1]}])")),
-            "\"issue_order\": expected ranges as {\"repeat\": 2, \"of\": "
-            "[...]}");
+            "expected ranges as {\"repeat\": 2, \"of\": [...]} at "
+            "schedule.meshes[0].items[0]");
   EXPECT_EQ(
       findError(makeSchedule("[]", R"([{"repeat": 1000000000, "of": [1]}])")),
-      "\"issue_order\" has too many entries when its ranges are written out");
+      "expected at most 4 million items and 32 million numbers when ranges "
+      "are written out at schedule.meshes[0].items");
   EXPECT_EQ(findError(makeSchedule(R"([{"repeat": 2, "of": [
       {"class": 0, "operands": [{"repeat": 40000000, "of": [0]}],
        "last_uses": []}]}])")),
-            "\"operands\" has too many entries when its ranges are written "
-            "out");
+            "expected at most 4 million items and 32 million numbers when "
+            "ranges are written out at schedule.items[0].operands");
 }

@@ -183,4 +183,7 @@ def test_changed_file_is_refused_by_commands(exported, tools, tmp_path):
     path.write_text(json.dumps(program))
     done = tools.run("meshwright", "draw", path)
     assert done.returncode == 1
-    assert 'schedule.json: an item has no class in "classes"' in done.stderr
+    assert (
+        'schedule.json: expected the index of one of "classes" at '
+        "schedule.items[0].class" in done.stderr
+    )
