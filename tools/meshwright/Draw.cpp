@@ -106,7 +106,8 @@ static std::string findFile() {
 static llvm::Error addRecording(Drawing &drawing) {
   if (recorded.empty()) {
     if (run.getNumOccurrences() > 0)
-      return llvm::createStringError("--run is a run of --recorded");
+      return llvm::createStringError("--run chooses a run of --recorded; give "
+                                     "that as well");
     return llvm::Error::success();
   }
   auto buffer = readText(recorded);
@@ -200,7 +201,8 @@ static LogicalResult runDraw() {
   if (!chosen)
     return reportError(llvm::toString(chosen.takeError()));
   if (columns > 10000)
-    return reportError("--columns is at most 10000");
+    return reportError("--columns is at most 10000, got " +
+                       Twine(columns.getValue()));
   FailureOr<Drawing> drawing = makeDrawing();
   if (failed(drawing))
     return failure();

@@ -26,6 +26,11 @@ static FolderFile makeFile(std::string path, std::string text) {
           }};
 }
 
+static LogicalResult reportNoFolder(std::error_code error) {
+  return reportError("no temporary folder can be made: " + error.message() +
+                     "; let TMPDIR name a folder that can be written");
+}
+
 //===----------------------------------------------------------------------===//
 // Portable artifacts
 //===----------------------------------------------------------------------===//
@@ -39,7 +44,7 @@ static LogicalResult makePortable(const llvm::StringMap<std::string> &texts,
   SmallString<128> folder;
   if (std::error_code error =
           llvm::sys::fs::createUniqueDirectory("meshwright-portable", folder))
-    return reportError("no temporary folder: " + error.message());
+    return reportNoFolder(error);
   llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
   auto getPath = [&](StringRef stem, StringRef extension) {
     return (folder + "/" + stem + extension).str();
@@ -189,7 +194,7 @@ LogicalResult meshwright::withExportFolder(
   SmallString<128> folder;
   if (std::error_code error =
           llvm::sys::fs::createUniqueDirectory("meshwright-export", folder))
-    return reportError("no temporary folder: " + error.message());
+    return reportNoFolder(error);
   llvm::scope_exit remove([&] { llvm::sys::fs::remove_directories(folder); });
   if (failed(exportTo(folder, path)))
     return failure();

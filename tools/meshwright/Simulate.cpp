@@ -295,7 +295,7 @@ static LogicalResult run() {
   if (failed(limit))
     return failure();
   if (withItems && !asJson)
-    return reportError("--items is for --json");
+    return reportError("--items is for --json; give that as well");
   if (!path.empty())
     return runProgram(*limit);
   if (schedule.empty() && schedules.empty())
