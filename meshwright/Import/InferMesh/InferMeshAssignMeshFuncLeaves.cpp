@@ -29,10 +29,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 /// A set of nothing is no choice; no set is any choice, the preferred one or
 /// else the first mesh.
 static std::optional<StringRef> pick(MeshSet sources, MeshSet preferred,

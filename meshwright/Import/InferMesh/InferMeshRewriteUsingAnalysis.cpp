@@ -29,15 +29,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-static MeshTensorType getTypeOnMesh(Value value, StringRef mesh) {
-  return MeshTensorType::getFullyReplicated(
-      value.getContext(), mesh, cast<RankedTensorType>(value.getType()));
-}
-
 /// The same, in the memory where the user put the value, if it is on that mesh.
 static MeshTensorType getTypeWhereItIs(Value value, StringRef mesh) {
   MeshTensorType type = getTypeOnMesh(value, mesh);

@@ -18,6 +18,11 @@
 
 namespace mlir::mpmd {
 
+inline MeshTensorType getTypeOnMesh(Value tensor, StringRef mesh) {
+  return MeshTensorType::getFullyReplicated(
+      tensor.getContext(), mesh, cast<RankedTensorType>(tensor.getType()));
+}
+
 /// The assigns of a value, by mesh, in use order.
 using AssignsByMesh = llvm::MapVector<StringRef, SmallVector<AssignOp>>;
 

@@ -16,15 +16,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-static MeshTensorType getTypeOnMesh(Value value, StringRef mesh) {
-  return MeshTensorType::getFullyReplicated(
-      value.getContext(), mesh, cast<RankedTensorType>(value.getType()));
-}
-
 LogicalResult MeshRewriting::rewriteLoop(ForOp loop, StringRef firstMesh) {
   Block &body = loop.getRegion().front();
   if (failed(assignYielded(loop, firstMesh)) ||

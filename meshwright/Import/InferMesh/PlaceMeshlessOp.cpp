@@ -16,10 +16,6 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static bool isTensor(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 void PlacedEffects::visit(Operation *op) {
   ++current;
   if (auto fragment = dyn_cast<FragmentOp>(op)) {

@@ -60,11 +60,9 @@ namespace {
 struct SplitBarriersPass
     : mpmd::impl::SplitBarriersPassBase<SplitBarriersPass> {
   void runOnOperation() override {
-    ValueMeshes::visitFunctions(getOperation(),
-                                [&](func::FuncOp func, const MeshDataFlow &flow,
-                                    const ValueMeshes::Callees &callees) {
-                                  runOnFunction(func, flow, callees);
-                                });
+    ValueMeshes::visitFunctions(getOperation(), [&](auto &&...analyzed) {
+      runOnFunction(analyzed...);
+    });
   }
 
   /// From first to last: what a barrier gives decides about those after it.

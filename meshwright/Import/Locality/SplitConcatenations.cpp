@@ -42,11 +42,9 @@ namespace {
 struct SplitConcatenationsPass
     : mpmd::impl::SplitConcatenationsPassBase<SplitConcatenationsPass> {
   void runOnOperation() override {
-    ValueMeshes::visitFunctions(getOperation(),
-                                [&](func::FuncOp func, const MeshDataFlow &flow,
-                                    const ValueMeshes::Callees &callees) {
-                                  runOnFunction(func, flow, callees);
-                                });
+    ValueMeshes::visitFunctions(getOperation(), [&](auto &&...analyzed) {
+      runOnFunction(analyzed...);
+    });
   }
 
   void runOnFunction(func::FuncOp func, const MeshDataFlow &flow,

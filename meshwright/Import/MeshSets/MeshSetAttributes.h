@@ -29,6 +29,11 @@ constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
 /// On arguments and results: the positions of their copies on other meshes.
 constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";
 
+/// Whether a value is on meshes at all; others, such as tokens, have no sets.
+inline bool isTensor(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
 /// Whether inference has to find a mesh for `op`: it computes, is not in the mpmd
 /// dialect, and its values are on none, unlike those of edges between fragments.
 /// Asked only of ops outside fragments.
