@@ -74,9 +74,6 @@ void PassDumps::write(Pass *pass, Operation *op, const std::string &text) {
   name += std::to_string(numFiles[path]++) + "_" +
           (flag.empty() ? pass->getName() : flag).str() + ".mlir";
   llvm::sys::path::append(path, name);
-  if (llvm::Error failed = writeWholeFile(path, [&](raw_ostream &os) {
-        os << text;
-        return llvm::Error::success();
-      }))
+  if (llvm::Error failed = writeWholeText(path, text))
     error = llvm::toString(std::move(failed));
 }

@@ -80,11 +80,7 @@ PassInspection::~PassInspection() {
     return;
   // The compile is over, and what could be said of it is said.
   auto put = [&](StringRef name, StringRef text) {
-    llvm::consumeError(
-        writeWholeFile(joinPath(folder, name), [&](raw_ostream &os) {
-          os << text;
-          return llvm::Error::success();
-        }));
+    llvm::consumeError(writeWholeText(joinPath(folder, name), text));
   };
   put("time.txt", timeText);
   put("statistics.txt", counted);
@@ -113,10 +109,7 @@ LogicalResult PassInspection::makeFolder(ModuleOp module) {
 
 LogicalResult PassInspection::write(ModuleOp module, StringRef path,
                                     StringRef contents) {
-  llvm::Error error = writeWholeFile(path, [&](raw_ostream &os) {
-    os << contents;
-    return llvm::Error::success();
-  });
+  llvm::Error error = writeWholeText(path, contents);
   if (!error)
     return success();
   return module.emitError() << llvm::toString(std::move(error));

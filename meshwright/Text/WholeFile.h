@@ -20,6 +20,14 @@ using FileWriter = llvm::function_ref<llvm::Error(llvm::raw_ostream &)>;
 /// a pipe is written to as it is. The error names the path.
 llvm::Error writeWholeFile(llvm::StringRef path, FileWriter write);
 
+/// The same with a text.
+inline llvm::Error writeWholeText(llvm::StringRef path, llvm::StringRef text) {
+  return writeWholeFile(path, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+}
+
 /// Refuses a path that leads through a link, or to a pipe, that another user has
 /// made in a folder where all may make files (a sticky one, as /tmp): what is
 /// written would go where that user says. It is the rule of Linux
