@@ -27,17 +27,13 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+static LogicalResult simplifyFragment(FragmentOp op,
+                                      PatternRewriter &rewriter) {
+  inlineSharedBodiesIfUnused(op, rewriter);
+  return simplifyRegionOp(op, SimplifiedAttrs::All, rewriter);
+}
+
 namespace {
-struct SimplifyFragment : OpRewritePattern<FragmentOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(FragmentOp op,
-                                PatternRewriter &rewriter) const override {
-    inlineSharedBodiesIfUnused(op, rewriter);
-    return simplifyRegionOp(op, SimplifiedAttrs::All, rewriter);
-  }
-};
-
 /// Counts what the driver erases: what it simplifies it builds again.
 struct ErasedOps : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override {
@@ -55,7 +51,7 @@ struct SimplifyProgramPass
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
-    set.add<SimplifyFragment>(context);
+    set.add(simplifyFragment);
     patterns = std::move(set);
     return success();
   }

@@ -248,15 +248,6 @@ struct CountingOrder : BlockOrder {
 
   unsigned numTransfers = 0, numAssigns = 0;
 };
-
-struct LowerReduce : OpRewritePattern<ReduceOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(ReduceOp reduce,
-                                PatternRewriter &rewriter) const override {
-    return lowerCrossMeshReduce(reduce, rewriter);
-  }
-};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -378,7 +369,9 @@ struct InferMeshFinalizePass
     RewritePatternSet patterns(&getContext());
     patterns.add<ResolveAssignOfUnassign>(&getContext(), order, inferTransfers);
     patterns.add<LowerBroadcast>(&getContext(), order);
-    patterns.add<LowerReduce>(&getContext());
+    patterns.add(+[](ReduceOp reduce, PatternRewriter &rewriter) {
+      return lowerCrossMeshReduce(reduce, rewriter);
+    });
     auto config =
         GreedyRewriteConfig()
             .setUseTopDownTraversal(false)

@@ -37,46 +37,33 @@ static bool isBypassable(Value operand, Value result) {
          isa<mpmd::ReturnOp>(*result.user_begin());
 }
 
-namespace {
 /// Takes the values out of a barrier that only pass through the computation.
-struct BypassBarrier : OpRewritePattern<stablehlo::OptimizationBarrierOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(stablehlo::OptimizationBarrierOp barrier,
-                                PatternRewriter &rewriter) const override {
-    if (!isa<NamedComputationOp>(barrier->getParentOp()))
-      return failure();
-    SmallVector<Value> kept, replacements;
-    for (auto [operand, result] :
-         llvm::zip_equal(barrier->getOperands(), barrier->getResults())) {
-      bool bypass = isBypassable(operand, result);
-      replacements.push_back(bypass ? operand : Value());
-      if (!bypass)
-        kept.push_back(operand);
-    }
-    if (kept.size() == replacements.size())
-      return failure();
-
-    auto smaller = stablehlo::OptimizationBarrierOp::create(
-        rewriter, barrier.getLoc(), ValueRange(kept).getTypes(), kept);
-    auto next = smaller->result_begin();
-    for (Value &replacement : replacements)
-      if (!replacement)
-        replacement = *next++;
-    rewriter.replaceOp(barrier, replacements);
-    return success();
+static LogicalResult bypassBarrier(stablehlo::OptimizationBarrierOp barrier,
+                                   PatternRewriter &rewriter) {
+  if (!isa<NamedComputationOp>(barrier->getParentOp()))
+    return failure();
+  SmallVector<Value> kept, replacements;
+  for (auto [operand, result] :
+       llvm::zip_equal(barrier->getOperands(), barrier->getResults())) {
+    bool bypass = isBypassable(operand, result);
+    replacements.push_back(bypass ? operand : Value());
+    if (!bypass)
+      kept.push_back(operand);
   }
-};
+  if (kept.size() == replacements.size())
+    return failure();
 
-struct SimplifyComputation : OpRewritePattern<NamedComputationOp> {
-  using OpRewritePattern::OpRewritePattern;
+  auto smaller = stablehlo::OptimizationBarrierOp::create(
+      rewriter, barrier.getLoc(), ValueRange(kept).getTypes(), kept);
+  auto next = smaller->result_begin();
+  for (Value &replacement : replacements)
+    if (!replacement)
+      replacement = *next++;
+  rewriter.replaceOp(barrier, replacements);
+  return success();
+}
 
-  LogicalResult matchAndRewrite(NamedComputationOp op,
-                                PatternRewriter &rewriter) const override {
-    return simplifyRegionOp(op, SimplifiedAttrs::Inherent, rewriter);
-  }
-};
-
+namespace {
 /// Counts what patterns erase, and mostly build again.
 struct ErasedOps : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override {
@@ -91,8 +78,10 @@ struct SimplifyNamedComputationsPass
           SimplifyNamedComputationsPass> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet bypass(context), simplify(context);
-    bypass.add<BypassBarrier>(context);
-    simplify.add<SimplifyComputation>(context);
+    bypass.add(bypassBarrier);
+    simplify.add(+[](NamedComputationOp op, PatternRewriter &rewriter) {
+      return simplifyRegionOp(op, SimplifiedAttrs::Inherent, rewriter);
+    });
     bypassPatterns = std::move(bypass);
     simplifyPatterns = std::move(simplify);
     return success();

@@ -80,102 +80,89 @@ template <typename TargetOp> static bool takesElement(Type element) {
     return true;
 }
 
-namespace {
+template <typename TargetOp, typename BroadcastOp>
+static Value build(BroadcastOp op, Type type, Value lhs, Value rhs,
+                   ImplicitLocOpBuilder &builder) {
+  if constexpr (std::is_same_v<TargetOp, stablehlo::CompareOp>) {
+    // The enums of the two dialects have the same values.
+    auto direction = static_cast<stablehlo::ComparisonDirection>(
+        op.getComparisonDirection());
+    stablehlo::ComparisonTypeAttr kind;
+    if (auto given = op.getCompareType())
+      kind = stablehlo::ComparisonTypeAttr::get(
+          builder.getContext(), static_cast<stablehlo::ComparisonType>(*given));
+    return stablehlo::CompareOp::create(builder, type, lhs, rhs,
+                                        stablehlo::ComparisonDirectionAttr::get(
+                                            builder.getContext(), direction),
+                                        kind);
+  } else {
+    return TargetOp::create(builder, type, lhs, rhs);
+  }
+}
+
 /// Broadcasts both operands and builds `TargetOp` on them.
 template <typename BroadcastOp, typename TargetOp>
-struct LegalizeBinary : OpRewritePattern<BroadcastOp> {
-  using OpRewritePattern<BroadcastOp>::OpRewritePattern;
+static LogicalResult legalizeBinary(BroadcastOp op, PatternRewriter &rewriter) {
+  if (!areStatic(op))
+    return rewriter.notifyMatchFailure(op, "dynamic shapes");
+  if (!takesElement<TargetOp>(getElementTypeOrSelf(op.getLhs())))
+    return rewriter.notifyMatchFailure(op, "not defined for such elements");
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!keepsElementType(op.getLhs(), type.getShape()) ||
+      !keepsElementType(op.getRhs(), type.getShape()))
+    return rewriter.notifyMatchFailure(op, "scales along what is repeated");
+  ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+  Value lhs = broadcastTo(op.getLhs(), type.getShape(),
+                          op.getBroadcastDimensions(), builder);
+  Value rhs = broadcastTo(op.getRhs(), type.getShape(),
+                          op.getBroadcastDimensions(), builder);
+  rewriter.replaceOp(op, build<TargetOp>(op, type, lhs, rhs, builder));
+  return success();
+}
 
-  LogicalResult matchAndRewrite(BroadcastOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!areStatic(op))
-      return rewriter.notifyMatchFailure(op, "dynamic shapes");
-    if (!takesElement<TargetOp>(getElementTypeOrSelf(op.getLhs())))
-      return rewriter.notifyMatchFailure(op, "not defined for such elements");
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    if (!keepsElementType(op.getLhs(), type.getShape()) ||
-        !keepsElementType(op.getRhs(), type.getShape()))
-      return rewriter.notifyMatchFailure(op, "scales along what is repeated");
-    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    Value lhs = broadcastTo(op.getLhs(), type.getShape(),
-                            op.getBroadcastDimensions(), builder);
-    Value rhs = broadcastTo(op.getRhs(), type.getShape(),
-                            op.getBroadcastDimensions(), builder);
-    rewriter.replaceOp(op, build(op, type, lhs, rhs, builder));
-    return success();
-  }
-
-private:
-  static Value build(BroadcastOp op, Type type, Value lhs, Value rhs,
-                     ImplicitLocOpBuilder &builder) {
-    if constexpr (std::is_same_v<TargetOp, stablehlo::CompareOp>) {
-      // The enums of the two dialects have the same values.
-      auto direction = static_cast<stablehlo::ComparisonDirection>(
-          op.getComparisonDirection());
-      stablehlo::ComparisonTypeAttr kind;
-      if (auto given = op.getCompareType())
-        kind = stablehlo::ComparisonTypeAttr::get(
-            builder.getContext(),
-            static_cast<stablehlo::ComparisonType>(*given));
-      return stablehlo::CompareOp::create(
-          builder, type, lhs, rhs,
-          stablehlo::ComparisonDirectionAttr::get(builder.getContext(),
-                                                  direction),
-          kind);
-    } else {
-      return TargetOp::create(builder, type, lhs, rhs);
-    }
-  }
-};
-
-struct LegalizeSelect : OpRewritePattern<BroadcastSelectOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(BroadcastSelectOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!areStatic(op))
-      return rewriter.notifyMatchFailure(op, "dynamic shapes");
-    auto type = cast<RankedTensorType>(op->getResult(0).getType());
-    if (isa<quant::UniformQuantizedPerAxisType>(type.getElementType()))
-      return rewriter.notifyMatchFailure(op, "not defined for such elements");
-    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    auto broadcast = [&](Value value) {
-      return broadcastTo(value, type.getShape(), std::nullopt, builder);
-    };
-    // A scalar predicate may stay one.
-    Value pred = op.getPred();
-    if (cast<RankedTensorType>(pred.getType()).getRank() != 0)
-      pred = broadcast(pred);
-    Value onTrue = broadcast(op.getOnTrue()),
-          onFalse = broadcast(op.getOnFalse());
-    rewriter.replaceOpWithNewOp<stablehlo::SelectOp>(op, type, pred, onTrue,
-                                                     onFalse);
-    return success();
-  }
-};
-} // namespace
-
+static LogicalResult legalizeSelect(BroadcastSelectOp op,
+                                    PatternRewriter &rewriter) {
+  if (!areStatic(op))
+    return rewriter.notifyMatchFailure(op, "dynamic shapes");
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (isa<quant::UniformQuantizedPerAxisType>(type.getElementType()))
+    return rewriter.notifyMatchFailure(op, "not defined for such elements");
+  ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+  auto broadcast = [&](Value value) {
+    return broadcastTo(value, type.getShape(), std::nullopt, builder);
+  };
+  // A scalar predicate may stay one.
+  Value pred = op.getPred();
+  if (cast<RankedTensorType>(pred.getType()).getRank() != 0)
+    pred = broadcast(pred);
+  Value onTrue = broadcast(op.getOnTrue()),
+        onFalse = broadcast(op.getOnFalse());
+  rewriter.replaceOpWithNewOp<stablehlo::SelectOp>(op, type, pred, onTrue,
+                                                   onFalse);
+  return success();
+}
 void mlir::chlo::populateBroadcastPatterns(RewritePatternSet &patterns) {
-  patterns.add<LegalizeSelect, LegalizeBinary<BroadcastAddOp, stablehlo::AddOp>,
-               LegalizeBinary<BroadcastAndOp, stablehlo::AndOp>,
-               LegalizeBinary<BroadcastAtan2Op, stablehlo::Atan2Op>,
-               LegalizeBinary<BroadcastCompareOp, stablehlo::CompareOp>,
-               LegalizeBinary<BroadcastComplexOp, stablehlo::ComplexOp>,
-               LegalizeBinary<BroadcastDivideOp, stablehlo::DivideOp>,
-               LegalizeBinary<BroadcastMaximumOp, stablehlo::MaximumOp>,
-               LegalizeBinary<BroadcastMinimumOp, stablehlo::MinimumOp>,
-               LegalizeBinary<BroadcastMultiplyOp, stablehlo::MultiplyOp>,
-               LegalizeBinary<BroadcastNextAfterOp, NextAfterOp>,
-               LegalizeBinary<BroadcastOrOp, stablehlo::OrOp>,
-               LegalizeBinary<BroadcastPolygammaOp, PolygammaOp>,
-               LegalizeBinary<BroadcastPowerOp, stablehlo::PowerOp>,
-               LegalizeBinary<BroadcastRemainderOp, stablehlo::RemainderOp>,
-               LegalizeBinary<BroadcastShiftLeftOp, stablehlo::ShiftLeftOp>,
-               LegalizeBinary<BroadcastShiftRightArithmeticOp,
-                              stablehlo::ShiftRightArithmeticOp>,
-               LegalizeBinary<BroadcastShiftRightLogicalOp,
-                              stablehlo::ShiftRightLogicalOp>,
-               LegalizeBinary<BroadcastSubtractOp, stablehlo::SubtractOp>,
-               LegalizeBinary<BroadcastXorOp, stablehlo::XorOp>,
-               LegalizeBinary<BroadcastZetaOp, ZetaOp>>(patterns.getContext());
+  patterns.add(legalizeSelect);
+  patterns.add(legalizeBinary<BroadcastAddOp, stablehlo::AddOp>);
+  patterns.add(legalizeBinary<BroadcastAndOp, stablehlo::AndOp>);
+  patterns.add(legalizeBinary<BroadcastAtan2Op, stablehlo::Atan2Op>);
+  patterns.add(legalizeBinary<BroadcastCompareOp, stablehlo::CompareOp>);
+  patterns.add(legalizeBinary<BroadcastComplexOp, stablehlo::ComplexOp>);
+  patterns.add(legalizeBinary<BroadcastDivideOp, stablehlo::DivideOp>);
+  patterns.add(legalizeBinary<BroadcastMaximumOp, stablehlo::MaximumOp>);
+  patterns.add(legalizeBinary<BroadcastMinimumOp, stablehlo::MinimumOp>);
+  patterns.add(legalizeBinary<BroadcastMultiplyOp, stablehlo::MultiplyOp>);
+  patterns.add(legalizeBinary<BroadcastNextAfterOp, NextAfterOp>);
+  patterns.add(legalizeBinary<BroadcastOrOp, stablehlo::OrOp>);
+  patterns.add(legalizeBinary<BroadcastPolygammaOp, PolygammaOp>);
+  patterns.add(legalizeBinary<BroadcastPowerOp, stablehlo::PowerOp>);
+  patterns.add(legalizeBinary<BroadcastRemainderOp, stablehlo::RemainderOp>);
+  patterns.add(legalizeBinary<BroadcastShiftLeftOp, stablehlo::ShiftLeftOp>);
+  patterns.add(legalizeBinary<BroadcastShiftRightArithmeticOp,
+                              stablehlo::ShiftRightArithmeticOp>);
+  patterns.add(legalizeBinary<BroadcastShiftRightLogicalOp,
+                              stablehlo::ShiftRightLogicalOp>);
+  patterns.add(legalizeBinary<BroadcastSubtractOp, stablehlo::SubtractOp>);
+  patterns.add(legalizeBinary<BroadcastXorOp, stablehlo::XorOp>);
+  patterns.add(legalizeBinary<BroadcastZetaOp, ZetaOp>);
 }

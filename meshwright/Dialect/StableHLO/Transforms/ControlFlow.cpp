@@ -79,30 +79,22 @@ static LogicalResult captureLoopInvariants(WhileOp op,
   return success();
 }
 
-namespace {
 // Pattern: unused while(x), of ops that declare no effects -> nothing.
 // Draws declare none either, but are known to have one.
-struct RemoveUnusedLoop : OpRewritePattern<WhileOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(WhileOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!op->use_empty())
-      return failure();
-    WalkResult result = op->walk([](Operation *nested) {
-      auto effects = dyn_cast<MemoryEffectOpInterface>(nested);
-      bool acts = effects ? !effects.hasNoEffect()
-                          : isa<RngOp, CallOpInterface>(nested);
-      return acts ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-} // namespace
-
+static LogicalResult removeUnusedLoop(WhileOp op, PatternRewriter &rewriter) {
+  if (!op->use_empty())
+    return failure();
+  WalkResult result = op->walk([](Operation *nested) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(nested);
+    bool acts =
+        effects ? !effects.hasNoEffect() : isa<RngOp, CallOpInterface>(nested);
+    return acts ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
 // Pattern: reduce(x) over no dimensions -> x
 // Pattern: reduce(x) whose body returns constants -> those, broadcast
 static LogicalResult simplifyReduce(ReduceOp op, PatternRewriter &rewriter) {
@@ -160,5 +152,5 @@ void mlir::stablehlo::populateControlFlow(RewritePatternSet &patterns,
   patterns.add(simplifyReduce);
   patterns.add(makeSortDimensionExplicit);
   if (options.assumeNoUndeclaredSideEffects)
-    patterns.add<RemoveUnusedLoop>(patterns.getContext());
+    patterns.add(removeUnusedLoop);
 }
