@@ -446,7 +446,7 @@ def assign_drops(plan: Plan) -> None:
         dead = dict.fromkeys([*used, *(viewed[s] for s in used if s in viewed)])
         step.drops = sorted(s for s in dead if s not in seen and s not in keep)
         step.deletes = [s for s in step.drops if s in donated]
-        seen |= dead.keys()
+        seen.update(dead)
     _hold_departing(plan)
     plan.unread = sorted(donated - seen)
 
