@@ -35,14 +35,19 @@ from meshwright.runtime import load, read_folder  # noqa: E402
 from meshwright.runtime.load import compilation  # noqa: E402
 from meshwright.runtime.program.placement import bind_meshes  # noqa: E402
 from meshwright.runtime.program.plan import Planner  # noqa: E402
+from meshwright.runtime.program.schedule import read_schedule  # noqa: E402
 from meshwright.runtime.run.places import place_meshes  # noqa: E402
 
 
 def plan_sources(program, fragments, meshes):
-    bound = bind_meshes(program, meshes)
+    bound = bind_meshes(program["meshes"], meshes)
     options = compilation.resolve_options(None, list(bound))
     with jax_runtime.make_ir_context():
-        return Planner(program, dict(fragments), bound, options).build().sources
+        return (
+            Planner(read_schedule(program), dict(fragments), bound, options)
+            .build()
+            .sources
+        )
 
 
 def compile_by_hand(sources) -> None:

@@ -107,6 +107,7 @@ static Result partition(nb::handle module, const std::string &config,
   request.config = config;
   request.phases = phases;
   request.givesBytecode = true;
+  request.givesRanges = true;
   request.mergeRules = std::move(mergeRules);
   request.scheduleRules = std::move(scheduleRules);
   Result result;
@@ -145,6 +146,7 @@ public:
     TextRequest request;
     request.config = config;
     request.givesBytecode = true;
+    request.givesRanges = true;
     request.warnsOfIdleSchedule = true;
     bool succeeded = false;
     {
@@ -413,7 +415,8 @@ NB_MODULE(_meshwright, m) {
           "The partitioned module as MLIR bytecode, with locations.")
       .def_prop_ro(
           "program", [](const Result &r) { return r.texts.program; },
-          "What a runtime has to do, as JSON; empty before the last phase.")
+          "What a runtime has to do, as JSON, with ranges if it is large; "
+          "empty before the last phase.")
       .def_prop_ro(
           "io", [](const Result &r) { return r.texts.placement; },
           "Meshes and shardings of inputs and outputs, as JSON.")

@@ -68,11 +68,10 @@ def make_step(stages: int, layers: int, microbatches: int):
     return step, ((params, params), (tokens, tokens))
 
 
-def measure(stages: int, layers: int, microbatches: int) -> dict:
-    """What one size takes in this process."""
+def make_traced(stages: int, layers: int, microbatches: int):
+    """The step, traced, with a device for each stage, and shapes of its arguments."""
     import jax
     import numpy as np
-    from meshwright.lowering import partitioning
 
     import meshwright as mw
 
@@ -88,6 +87,20 @@ def measure(stages: int, layers: int, microbatches: int) -> dict:
         partitioning_options={"mpmd_infer_transfers": True},
         pipeline_schedule=mw.get_pipeline_schedule("ONE_FWD_ONE_BWD"),
     )
+    return mw.jit(step, config).trace(*arguments), arguments
+
+
+def lower_step(stages: int, layers: int, microbatches: int):
+    """The same, lowered."""
+    return make_traced(stages, layers, microbatches)[0].lower()
+
+
+def measure(stages: int, layers: int, microbatches: int) -> dict:
+    """What one size takes in this process."""
+    import jax
+    from meshwright.lowering import partitioning
+
+    jax.devices()
     spent = []
     partition = partitioning._partition
 
@@ -99,7 +112,7 @@ def measure(stages: int, layers: int, microbatches: int) -> dict:
 
     partitioning._partition = timed
     begin = time.process_time()
-    mw.jit(step, config).lower(*arguments)
+    lower_step(stages, layers, microbatches)
     seconds = time.process_time() - begin
     items = 2 * stages * microbatches + 2 * (stages - 1) * microbatches
     return {

@@ -148,6 +148,10 @@ void writeJson(const ExportedProgram &program, llvm::raw_ostream &os,
 /// Writes a program as JSON, version 2: classes and ranges, a line for each.
 void writeRangedJson(const ExportedProgram &program, llvm::raw_ostream &os);
 
+/// Whether a program is large enough for version 2. One of fewer items is as easily
+/// read, and as quickly written, item by item.
+bool isLargeForJson(const ExportedProgram &program);
+
 /// Writes the placement of the arguments and results of an MPMD function whose
 /// values are mesh tensors, as JSON: for each its mesh, the full axes that
 /// shard its dimensions, unreduced axes and memory kind. Emits an error if an

@@ -553,6 +553,10 @@ void meshwright::writeRangedJson(const ExportedProgram &program,
   os << "\n";
 }
 
+bool meshwright::isLargeForJson(const ExportedProgram &program) {
+  return program.items.size() >= 1'000;
+}
+
 //===----------------------------------------------------------------------===//
 // Placement
 //===----------------------------------------------------------------------===//

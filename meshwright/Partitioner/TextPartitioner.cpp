@@ -139,11 +139,15 @@ static std::string printWithLocations(ModuleOp module) {
 }
 
 static LogicalResult writeExport(const PartitionResult &partitioned,
-                                 ModuleOp module, TextResult &result) {
+                                 ModuleOp module, bool givesRanges,
+                                 TextResult &result) {
   llvm::raw_string_ostream programStream(result.program);
   // Millions of short pieces, which a stream of a string appends one by one.
   programStream.SetBufferSize(1 << 16);
-  writeJson(*partitioned.program, programStream);
+  if (givesRanges && isLargeForJson(*partitioned.program))
+    writeRangedJson(*partitioned.program, programStream);
+  else
+    writeJson(*partitioned.program, programStream);
   programStream.flush();
   SymbolTable symbols(module);
   for (const ExportedProgram::Fragment &fragment :
@@ -208,7 +212,7 @@ struct TextSession::State {
   OwningOpRef<ModuleOp> module;
   std::vector<std::string> names;
   const TextRequest *request = nullptr; ///< During import only.
-  bool givesBytecode = false;
+  bool givesBytecode = false, givesRanges = false;
   std::unique_ptr<Partitioning> partitioning;
   const std::vector<std::string> *mergeRules = nullptr,
                                  *scheduleRules = nullptr;
@@ -259,6 +263,7 @@ bool TextSession::State::import() {
   if (failed(config))
     return false;
   givesBytecode = request->givesBytecode;
+  givesRanges = request->givesRanges;
   context->setUpRemarks(config->options.inspection);
   PhaseSet phases = makePhases(request->phases);
   if (request->warnsOfIdleSchedule)
@@ -286,8 +291,9 @@ TextSession::State::writeResult(const PartitionResult &partitioned) {
   llvm::raw_string_ostream placementStream(result.placement);
   if (failed(writePlacementJson(partitioned.function, placementStream)))
     return failure();
-  return partitioned.program ? writeExport(partitioned, *module, result)
-                             : success();
+  return partitioned.program
+             ? writeExport(partitioned, *module, givesRanges, result)
+             : success();
 }
 
 bool TextSession::State::finish() {

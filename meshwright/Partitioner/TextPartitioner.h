@@ -34,6 +34,8 @@ struct TextRequest {
   std::string_view config;  ///< JSON.
   unsigned phases = kTextAll;
   bool givesBytecode = false; ///< The partitioned program is no text.
+  /// What to run is of version 2 if it is large (docs/schedule-json.md).
+  bool givesRanges = false;
   /// Warn if the schedule will find nothing to order, though something in the
   /// program is repeated.
   bool warnsOfIdleSchedule = false;

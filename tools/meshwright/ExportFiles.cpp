@@ -100,13 +100,9 @@ static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
   llvm_unreachable("not an encoding");
 }
 
-/// A schedule of fewer items is as easily read, and as quickly written, item by item.
-static constexpr size_t kMinRangedItems = 1'000;
-
 static bool hasRanges(const ExportedProgram &program, ScheduleForm form) {
   return form == ScheduleForm::Ranges ||
-         (form == ScheduleForm::BySize &&
-          program.items.size() >= kMinRangedItems);
+         (form == ScheduleForm::BySize && isLargeForJson(program));
 }
 
 LogicalResult meshwright::addExport(ModuleOp module,

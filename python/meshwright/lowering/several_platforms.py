@@ -9,7 +9,6 @@ programs differ inside of fragments only, which is checked.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from jax.sharding import Mesh
 
 from ..core.config import Topology
 from ..jaxapi import described
+from ..programs.stages import schedule_of
 from ..tracing.scopes import bodies, source
 
 # Where there is no backend for the platform, or one for another mesh.
@@ -81,7 +81,9 @@ def pick_fragments(
     """
     if len(results) == 1:
         return dict(next(iter(results.values())).fragments)
-    programs = {key: json.loads(result.program) for key, result in results.items()}
+    programs = {
+        key: schedule_of(result).written_out() for key, result in results.items()
+    }
     (first, program), *others = programs.items()
     for platform, other in others:
         if _outline(program) != _outline(other):

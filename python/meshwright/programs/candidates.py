@@ -15,6 +15,8 @@ from ..aot.plugins import find_devices
 from ..compiler import native
 from ..core.tables import aligned, seconds_text, size_text
 from ..runtime import ProgramExecutor, load
+from ..runtime.program.schedule import Schedule
+from ..runtime.program.schedule_ranges import read_text
 from ..runtime.run.places import cut_meshes, place_meshes
 
 # Said of a program whose shardings are for the meshes it was lowered for.
@@ -138,8 +140,7 @@ def _compile(
     step, peak, fits, error = None, None, False, ""
     try:
         parted = native.partition(module, entry["config"])
-        program = json.loads(parted.program)
-        fit = _load(program, parted.fragments, target).fit()
+        fit = _load(read_text(parted.program), parted.fragments, target).fit()
         figures = {"target": target.name if target else "", **fit.as_json()}
         text, _, _ = native.extension().simulate(
             parted.bytecode,
@@ -170,15 +171,15 @@ def _compile(
 
 
 def _load(
-    program: Mapping[str, Any], fragments: Mapping[str, str], target: Target | None
+    schedule: Schedule, fragments: Mapping[str, str], target: Target | None
 ) -> ProgramExecutor:
-    described = program["meshes"]
+    described = schedule.meshes
     meshes = (
         place_meshes(target, described)
         if target
         else cut_meshes(jax.devices("cpu"), described)
     )
-    return load(program, fragments, meshes, host_callbacks=None, keep_oversized=True)
+    return load(schedule, fragments, meshes, host_callbacks=None, keep_oversized=True)
 
 
 def candidates_text(found: Sequence[Candidate], target: Target | None) -> str:

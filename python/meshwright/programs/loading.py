@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import zlib
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from ..core.tracebacks import at_users_line
 from ..runtime import ProgramError
 from ..runtime import load as load_program
 from ..runtime.load import saved as saved_code
+from ..runtime.program.schedule_ranges import read_text
 from ..shardings.signature import ProgramSignature, io_specs
 from .compiled import Compiled
 from .executable import Executable
@@ -97,7 +97,7 @@ def _load(contents: Contents, found: Mapping[str, Any], meshes: Topology) -> Com
         found["executables"], contents.read, found["surroundings"], found["meshes"]
     )
     program = load_program(
-        json.loads(read(found["schedule"])),
+        read_text(read(found["schedule"]).decode()),
         text.fragments,
         meshes,
         compile_options=found["options"],

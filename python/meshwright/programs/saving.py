@@ -83,7 +83,7 @@ def _describe(executable: Executable, contents: Contents) -> dict[str, Any]:
         "signature": signature,
         "constants": [constant_to_json(value, contents) for value in constants],
         "stacking": stacking,
-        "schedule": add_text(json.dumps(program.program)),
+        "schedule": add_text(json.dumps(program.schedule.form)),
         "fragments": {
             name: add_text(text)
             for name, text in executable.partitioned.fragments.items()

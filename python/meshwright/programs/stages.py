@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import json
@@ -27,6 +28,8 @@ from ..core.config import (
 from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat
 from ..runtime import Recording, load
+from ..runtime.program.schedule import Schedule
+from ..runtime.program.schedule_ranges import read_text
 from ..shardings import named as named_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature, io_specs
 from .compiled import Compiled
@@ -62,6 +65,11 @@ def _check_dialect(dialect: str | None) -> str:
             f"unknown dialect {dialect!r}, known are {', '.join(map(repr, DIALECTS))}"
         )
     return dialect
+
+
+def schedule_of(made: Any) -> Schedule:
+    """The schedule of what the compiler made of a module."""
+    return read_text(made.program)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,13 +109,19 @@ class PartitioningResult:
 
     @property
     def program_text(self) -> str:
-        """`program` as JSON."""
+        """`schedule` as JSON; of version 2 if it is large."""
         return self._made.program
 
     @functools.cached_property
+    def schedule(self) -> Schedule:
+        """The same as `program`, with nothing written out that is not asked for."""
+        return schedule_of(self._made)
+
+    @functools.cached_property
     def program(self) -> Mapping[str, Any]:
-        """Meshes, values, fragments and their order (docs/schedule-json.md)."""
-        return json.loads(self.program_text)
+        """Meshes, values, fragments and their order: version 1 of schedule.json
+        (docs/schedule-json.md), with each item written out."""
+        return self.schedule.written_out()
 
     @functools.cached_property
     def mpmd_module(self) -> Any:
@@ -316,22 +330,22 @@ class Lowered(jax.stages.Lowered):
           Per mesh: `flops` over all calls, number of `fragments` called, and of
           `transfers` and `bytes_transferred` into the mesh.
         """
-        program = self.partitioning_result.program
+        schedule = self.partitioning_result.schedule
         costs = {
             mesh["name"]: dict.fromkeys(
                 ("flops", "fragments", "transfers", "bytes_transferred"), 0
             )
-            for mesh in program["meshes"]
+            for mesh in schedule.meshes
         }
-        for item in program["items"]:
+        for item, count in schedule.kinds():
             if item["kind"] == "call":
                 cost = costs[item["mesh"]]
-                cost["flops"] += program["fragments"][item["fragment"]]["flops"]
-                cost["fragments"] += 1
+                cost["flops"] += count * schedule.fragments[item["fragment"]]["flops"]
+                cost["fragments"] += count
             else:
                 cost = costs[item["to"]]
-                cost["transfers"] += 1
-                cost["bytes_transferred"] += item["bytes"]
+                cost["transfers"] += count
+                cost["bytes_transferred"] += count * item["bytes"]
         return costs
 
     @at_users_line
@@ -522,11 +536,11 @@ class Lowered(jax.stages.Lowered):
                 "are one array over several meshes; give devices to each mesh, or "
                 "lower the function for a topology of meshes that share theirs"
             )
-        schedule = self.partitioning_result.program
+        schedule = self.partitioning_result.schedule
         if self.const_args and jax.process_count() > 1:
             # For all processes to agree on.
-            digests = [compat.digest_of(value) for value in self.const_args]
-            schedule = {**schedule, "constants": digests}
+            schedule = copy.copy(schedule)
+            schedule.constants = list(map(compat.digest_of, self.const_args))
         program = load(
             schedule,
             dict(self.partitioning_result.fragments),

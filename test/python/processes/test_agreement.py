@@ -8,16 +8,18 @@ import copy
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from meshwright.runtime.processes import agreement
-from meshwright.runtime.processes.agreement import without_locations
 from meshwright.runtime.processes.world import ProcessError
+from meshwright.runtime.program.schedule import Schedule
 from support.fake_world import Store, make_world
 
 COUNT = 3
 PROGRAM = {
     "inputs": [{"value": 0}],
     "outputs": [{"value": 1}],
+    "values": [],
     "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
 }
 CODE = {
@@ -38,14 +40,10 @@ def describe(**changes):
     program = copy.deepcopy(PROGRAM)
     given = {"code": CODE, "order": [0], "options": {"m0": {}}} | changes
     device = SimpleNamespace(process_index=0, id=given.pop("device", 0))
-    given["program"] = program | given.pop("program", {})
-
-    def make(code):
-        rest = given | {"code": code}
-        return agreement.describe(devices={"m0": [device]}, **rest)
-
-    # What it is with locations, and without.
-    return [make(code) for code in (given["code"], without_locations(given["code"]))]
+    given["schedule"] = Schedule(program | given.pop("program", {}))
+    given["order"] = np.array(given["order"])
+    given["devices"] = {"m0": [device]}
+    return [agreement.describe(**given, has_locations=has) for has in (True, False)]
 
 
 def agree(*parts, odd=None):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.schedule import Schedule
 from support.marked_chain import make_step
 from support.schedule_training import count_planned_live, read_plan
 
@@ -101,9 +102,12 @@ def test_what_is_received_when_needed_leaves_the_live_microbatches_of_the_table(
     assert table == [4, 3, 2, 1]
     program = lowered["0"].partitioning_result.program
     assert simulated(lowered["0"]) == table
-    assert issued(lowered["0"], issue_order(program)) == table
+    assert issued(lowered["0"], issue_order(Schedule(program)).tolist()) == table
     # Transfers to GPUs go at once, but for those that are delayed.
-    assert issued(lowered["0"], issue_order(program, list(TOPOLOGY))) == table
+    assert (
+        issued(lowered["0"], issue_order(Schedule(program), list(TOPOLOGY)).tolist())
+        == table
+    )
     # Each mesh but the first holds one that waits.
     assert simulated(lowered[""]) == [4, 4, 3, 2]
 

@@ -10,6 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import Mesh
 from meshwright.lowering import host_memory
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.schedule import Schedule
 from meshwright.runtime.program.steps import after_arrival
 from support.marked_chain import block, make_step
 from support.schedule_training import write_patient_device
@@ -119,7 +120,7 @@ def test_forwards_that_have_time_wait_for_the_link(schedule, slow_host, expected
             assert items[made[value]]["to"] == items[index]["mesh"]
             assert made[value] < index
     # Items are listed, and issued, as they start.
-    assert issue_order(program) == list(range(len(items)))
+    assert issue_order(Schedule(program)).tolist() == list(range(len(items)))
     before, after = (low.simulate(slow_host) for low in (plain, lowered))
     assert after.makespan_s <= 1.01 * before.makespan_s
     accounts = [low.compile().memory_analysis() for low in (plain, lowered)]
@@ -190,7 +191,10 @@ def test_gpus_get_delayed_values_where_the_program_says(lowered):
     """Other transfers follow what they send at once there."""
     program = lowered["auto"].partitioning_result.program
     items = program["items"]
-    plain, at_once = issue_order(program), issue_order(program, ["m0"])
+    plain, at_once = (
+        issue_order(Schedule(program)).tolist(),
+        issue_order(Schedule(program), ["m0"]).tolist(),
+    )
 
     def before(order):
         """The launch of m0 that each value comes back after."""

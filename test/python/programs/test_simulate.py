@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.schedule import Schedule
 from meshwright.runtime.watch import cycles
 from support.tools import ROOT
 
@@ -111,7 +112,7 @@ def test_items_are_those_of_the_program(lowered):
 def test_meshes_keep_the_order_in_which_they_are_issued(lowered):
     found = lowered.simulate("cpu")
     program = lowered.partitioning_result.program
-    order = issue_order(program)
+    order = issue_order(Schedule(program)).tolist()
     for mesh in ("m1", "m2"):
         calls = [i for i in order if program["items"][i].get("mesh") == mesh]
         assert calls == sorted(calls, key=lambda i: found.items[i].start_s)

@@ -10,6 +10,7 @@ from jax.sharding import Mesh
 from meshwright.jaxapi import runtime as jax_runtime
 from meshwright.runtime.program.placement import bind_meshes
 from meshwright.runtime.program.plan import Planner
+from meshwright.runtime.program.schedule import read_schedule
 from meshwright.runtime.watch.memory import keep_account
 from support import (
     numerics,
@@ -44,10 +45,10 @@ def exported(tools, tmp_path_factory):
 
 
 def plan_of(schedule, modules, meshes):
-    bound = bind_meshes(schedule, meshes)
+    bound = bind_meshes(schedule["meshes"], meshes)
     with jax_runtime.make_ir_context():
         options = {name: {} for name in bound}
-        return Planner(schedule, modules, bound, options).build(), bound
+        return Planner(read_schedule(schedule), modules, bound, options).build(), bound
 
 
 SCHEDULES = ["GPipe", "1F1B", "ZeroBubbleH1", "Circular"]

@@ -9,6 +9,7 @@ from meshwright.runtime.load import compilation
 from meshwright.runtime.program import placement
 from meshwright.runtime.program.module_names import joint_name
 from meshwright.runtime.program.order import issue_order
+from meshwright.runtime.program.schedule import Schedule
 from meshwright.runtime.program.steps import Launch
 from support.runtime_programs import Builder, iota
 
@@ -401,9 +402,9 @@ def test_transfers_to_gpus_follow_what_they_send(monkeypatch):
         place = {index: position for position, index in enumerate(order)}
         return [place[i] - place[makers[items[i]["operand"]]] - 1 for i in sends]
 
-    usual = issue_order(b.program)
-    assert issue_order(b.program, at_once=["a"]) == usual
-    order = issue_order(b.program, at_once=["b"])
+    usual = issue_order(Schedule(b.program)).tolist()
+    assert issue_order(Schedule(b.program), at_once=["a"]).tolist() == usual
+    order = issue_order(Schedule(b.program), at_once=["b"]).tolist()
     assert sorted(order) == list(range(len(items)))
     assert waits(order) == [0] * 4 and max(waits(usual)) > 0
     # The transfer of an argument keeps its place.

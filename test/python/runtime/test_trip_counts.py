@@ -1,6 +1,7 @@
 """Loops of the code for TPUs, which does not say how often they turn."""
 
 import pytest
+from meshwright.runtime.program.schedule import Schedule
 from meshwright.runtime.watch.traffic import measure_traffic
 
 PROGRAM = {
@@ -51,7 +52,7 @@ def _count(text, **values):
     values = {**first, "ADD": "add(%i.1, %one)", "GATHER": GROUPS, **values}
     for name, value in values.items():
         text = text.replace(name, value)
-    [found] = measure_traffic(PROGRAM, {"f": text}).collectives["m"]
+    [found] = measure_traffic(Schedule(PROGRAM), {"f": text}).collectives["m"]
     assert found.axes == ("x",)
     return found.count
 

@@ -1,12 +1,19 @@
 """Version 2 of schedule.json says what version 1 does, and is read alike."""
 
+import collections
 import json
+import re
 
+import jax
 import jsonschema
+import numpy as np
 import pytest
 from meshwright.runtime import ProgramError, read_folder
-from meshwright.runtime.program.schedule_ranges import write_out
+from meshwright.runtime.program.schedule import Schedule
+from meshwright.runtime.program.schedule_ranges import RangedSchedule, write_out
 from support.tools import PROGRAMS, ROOT
+
+import meshwright as mw
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +62,108 @@ def test_ranges_say_what_is_written_out(exported, schedule):
 def test_ranges_of_many_microbatches_say_what_is_written_out(exported):
     flat, ranged = exported("gpt_32_8_32", "1F1B")
     assert write_out(read(ranged)) == read(flat)
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_items_are_found_without_writing_out(exported, schedule):
+    """Each question gets the answer of a schedule in which all is written out."""
+    flat, ranged = map(read, exported("gpt_32_8_32", schedule))
+    whole, found = Schedule(flat), RangedSchedule(ranged)
+    found.check()
+    assert [mesh["name"] for mesh in found.meshes] == [m["name"] for m in whole.meshes]
+    for name in ("inputs", "outputs", "fragments", "count"):
+        assert getattr(found, name) == getattr(whole, name)
+    assert found.order.tolist() == whole.order.tolist()
+    for index in reversed(range(whole.count)):
+        assert found.item(index) == whole.item(index)
+        assert found.results(index) == whole.results(index)
+    for index, value in enumerate(whole.values()):
+        assert found.value(index) == value
+        assert found.maker(index) == whole.maker(index)
+
+    def is_sent(item):
+        return item.get("to") == "mesh1"
+
+    assert whole.find(is_sent).any()
+    assert found.find(is_sent).tolist() == whole.find(is_sent).tolist()
+    assert found.digest(has_locations=False) == whole.digest(has_locations=False)
+    calls = [collections.Counter() for _ in range(2)]
+    for counts, each in zip(calls, (whole, found), strict=True):
+        for item, count in each.kinds():
+            counts[item.get("fragment")] += count
+    assert list(calls[0].items()) == list(calls[1].items())
+
+
+def test_items_of_another_form_are_refused_when_they_are_asked_for():
+    entry = {"class": 0, "operands": [9], "last_uses": []}
+    schedule = RangedSchedule(make(items=[entry]))
+    with pytest.raises(ProgramError, match="operands of item 0 has a number of no"):
+        schedule.item(0)
+    with pytest.raises(
+        ProgramError, match=r"meshes\[0\] of schedule.json has no 'axes'"
+    ):
+        schedule.check()
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("classes", "values", 0, "mesh"), "m9", "classes.values[0].mesh of"),
+        (("classes", "items", 0, "kind"), "jump", "classes.items[0].kind of"),
+        (("classes", "items", 0, "results"), [10**6], "not of the form of version 2"),
+        (
+            ("inputs", 1, "value"),
+            0,
+            "inputs[1].value of schedule.json is 0; expected 1",
+        ),
+        (("outputs", 0, "value"), 10**6, "outputs[0].value of"),
+        (("issue_order", 0), 1, "issue_order of schedule.json does not have each"),
+        (("version",), 3, "version of schedule.json is 3; expected 2"),
+    ],
+)
+def test_what_is_not_looked_up_item_by_item_is_checked(exported, keys, value, message):
+    form = read(exported("gpt_8_4_8", "1F1B")[1])
+    RangedSchedule(form).check()
+    changed = form
+    for key in keys[:-1]:
+        changed = changed[key]
+    changed[keys[-1]] = value
+    with pytest.raises(ProgramError, match=re.escape(message)):
+        RangedSchedule(form).check()
+
+
+def test_large_programs_come_from_the_compiler_in_ranges():
+    """What is planned and run is what a plain function computes."""
+    meshes = {
+        f"m{i}": jax.sharding.Mesh(np.array([device]), ("x",))
+        for i, device in enumerate(jax.devices("cpu")[:2])
+    }
+
+    def step(x):
+        for i in range(1100):
+            x = mw.named_computation(lambda x: x * 0.5 + 1, name=f"n{i % 2}")(x)
+        return x, x.sum()
+
+    config = mw.make_config(
+        meshes,
+        {"n0": "m0", "n1": "m1"},
+        partitioning_options={"mpmd_infer_transfers": True},
+    )
+    lowered = mw.jit(step, config).lower(jax.ShapeDtypeStruct((4,), np.float32))
+    result = lowered.partitioning_result
+    assert json.loads(result.program_text)["version"] == 2
+    assert result.program["version"] == 1
+    assert len(result.program["items"]) == result.schedule.count > 1000
+    costs = lowered.cost_analysis()
+    assert sum(cost["transfers"] for cost in costs.values()) >= 1099
+    x = expected = np.arange(4, dtype=np.float32)
+    for _ in range(1100):
+        expected = expected * np.float32(0.5) + 1
+    compiled = lowered.compile()
+    ((sharding,), _) = compiled.input_shardings
+    found, total = compiled(jax.device_put(x, sharding))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(total, expected.sum(), rtol=1e-5)
 
 
 def test_size_grows_with_what_is_distinct(exported):

@@ -20,6 +20,7 @@ from ..program.errors import ProgramError
 from ..program.loaded import Loaded
 from ..program.placement import Place
 from ..program.plan import Plan, assign_drops
+from ..program.schedule import Schedule
 from ..program.steps import Launch, Relayout, Step
 
 # Dimensions from major to minor.
@@ -29,7 +30,7 @@ _MINOR_TO_MAJOR = re.compile(r"\{([\d,]*)")
 
 
 def settle_layouts(
-    plan: Plan, loaded: list[Loaded], program: Mapping[str, Any]
+    plan: Plan, loaded: list[Loaded], schedule: Schedule
 ) -> tuple[list[Order], list[Order]]:
     """Makes every step of a plan read the layouts that it can read.
 
@@ -38,7 +39,7 @@ def settle_layouts(
       output leaves.
     """
     compiled = _compiled_orders(plan, loaded)
-    inputs = _input_orders(plan, compiled, program["inputs"])
+    inputs = _input_orders(plan, compiled, schedule.inputs)
     orders = plan.orders = dict(enumerate(inputs))
     steps: list[Step] = []
     for step in plan.steps:
@@ -54,7 +55,7 @@ def settle_layouts(
         )
         orders |= zip(step.writes, results, strict=True)
         steps.append(step)
-    for position, entry in enumerate(program["outputs"]):
+    for position, entry in enumerate(schedule.outputs):
         slot, what = plan.output_slots[position], f"result {position} of the program"
         order = _declared(entry, plan.slots[slot]) or orders[slot]
         slot = _read(plan, steps, None, what, slot, orders, order)

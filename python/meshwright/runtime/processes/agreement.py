@@ -16,9 +16,11 @@ from typing import Any
 
 import jax
 import jaxlib
+import numpy as np
 
 from ...core.version import __version__
 from ...jaxapi import runtime as jax_runtime
+from ..program.schedule import Schedule
 from .world import ProcessError, World
 
 _SHOWN = 120
@@ -47,30 +49,26 @@ def without_locations(modules: Mapping[str, str]) -> dict[str, str]:
         return {name: printed(text) for name, text in modules.items()}
 
 
-def _unlocated(program: Mapping[str, Any]) -> dict[str, Any]:
-    items = [
-        {key: value for key, value in item.items() if key != "location"}
-        for item in program["items"]
-    ]
-    return {**program, "items": items}
-
-
 def describe(
-    program: Mapping[str, Any],
+    schedule: Schedule,
     code: Mapping[str, str],
-    order: Sequence[int],
+    order: np.ndarray,
     devices: Mapping[str, Sequence[Any]],
     options: Mapping[str, Any],
+    has_locations: bool,
 ) -> dict[str, Any]:
     """What must be equal everywhere, in the order in which it is compared.
 
     Args:
-      program: the schedule.
+      schedule: of the program.
       code: fragment to its module's text.
       order: in which the program's items are issued.
       devices: mesh to its devices.
       options: mesh to compiler options.
+      has_locations: whether lines of the user's program count.
     """
+    if not has_locations:
+        code = without_locations(code)
     return {
         "version of jax": jax.__version__,
         "version of jaxlib": jaxlib.__version__,
@@ -82,13 +80,13 @@ def describe(
         },
         "compiler options": {name: dict(given) for name, given in options.items()},
         "number of inputs and outputs": [
-            len(program["inputs"]),
-            len(program["outputs"]),
+            len(schedule.inputs),
+            len(schedule.outputs),
         ],
-        "large constants": list(program.get("constants", ())),
+        "large constants": list(schedule.constants),
         "fragments": {name: digest(text) for name, text in code.items()},
-        "schedule": digest(_unlocated(program)),
-        "order of issue": digest(list(order)),
+        "schedule": schedule.digest(has_locations),
+        "order of issue": digest(order.tobytes().hex()),
     }
 
 

@@ -45,7 +45,7 @@ class Share:
         self._channel = Channel(
             world,
             world.next_number(),
-            len(planner.program["items"]),
+            planner.schedule.count,
             max(len(mesh.devices) for mesh in planner.meshes.values()),
         )
         self.groups: list[tuple[Source, Loaded]] = []
@@ -54,9 +54,8 @@ class Share:
         self._at: Step | None = None  # The step of the run that is being issued.
         self._worker = following.worker()
         self.sources = project(planner.plan, self._channel)
-        own = {step.item for step in planner.plan.steps}
-        self._items = len(planner.order)
-        self._ranks = {i: rank for rank, i in enumerate(planner.order) if i in own}
+        self._items = planner.schedule.count
+        self._ranks = dict(zip(planner.items, planner.ranks.tolist(), strict=True))
         world.start_server()
 
     def start_run(self) -> None:
@@ -213,20 +212,17 @@ def join_processes(
     if world is None:
         return None
 
-    def describe(modules: Mapping[str, str]) -> dict[str, Any]:
+    def describe(has_locations: bool) -> dict[str, Any]:
         return agreement.describe(
-            planner.program,
-            modules,
+            planner.schedule,
+            planner.modules,
             planner.order,
             {name: mesh.devices for name, mesh in planner.meshes.items()},
             options,
+            has_locations,
         )
 
-    agreement.agree(
-        world,
-        describe(planner.modules),
-        lambda: describe(agreement.without_locations(planner.modules)),
-    )
+    agreement.agree(world, describe(True), lambda: describe(False))
     return None if world.transport == "device_put" else Share(planner, world)
 
 

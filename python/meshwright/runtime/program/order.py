@@ -14,42 +14,46 @@ compiled.
 from __future__ import annotations
 
 import collections
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+
+import numpy as np
+
+from .schedule import Schedule
 
 
-def issue_order(program: dict, at_once: Collection[str] = ()) -> list[int]:
+def issue_order(schedule: Schedule, at_once: Collection[str] = ()) -> np.ndarray:
     """Positions of the program's items, in the order to issue them.
 
     Args:
-      program: the schedule.
+      schedule: of the program.
       at_once: meshes to which transfers directly follow what they send.
     """
-    order = program["issue_order"]
-    return _send_at_once(program, order, at_once) if at_once else list(order)
+    if not at_once:
+        return schedule.order
+    return np.array(_send_at_once(schedule, at_once), np.int64)
 
 
-def _send_at_once(
-    program: dict, order: Sequence[int], targets: Collection[str]
-) -> list[int]:
+def _send_at_once(schedule: Schedule, targets: Collection[str]) -> list[int]:
     """The order with transfers to some meshes directly after what they send.
 
     What sends an argument of the program waits for nothing, and keeps its place.
     """
-    items = program["items"]
-    makers = {}
-    for index, item in enumerate(items):
-        for value in item["results"] if item["kind"] == "call" else [item["result"]]:
-            makers[value] = index
+    sends = schedule.find(
+        lambda item: (
+            item["kind"] == "transfer"
+            and item["to"] in targets
+            and not item.get("delayed")
+        )
+    )
     after = collections.defaultdict(list)
     moved = set()
-    for index in order:
-        item = items[index]
-        sends = item["kind"] == "transfer" and item["to"] in targets
-        if sends and not item.get("delayed") and item["operand"] in makers:
-            after[makers[item["operand"]]].append(index)
+    for index in schedule.order[sends[schedule.order]].tolist():
+        maker = schedule.maker(schedule.item(index)["operand"])
+        if maker is not None:
+            after[maker].append(index)
             moved.add(index)
     result: list[int] = []
-    for index in order:
+    for index in schedule.order.tolist():
         found = [] if index in moved else [index]
         while found:
             result.append(found.pop(0))

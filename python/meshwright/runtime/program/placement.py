@@ -8,9 +8,11 @@ same devices, with the axis cut into several.
 
 from __future__ import annotations
 
+import collections
 import functools
 import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -312,11 +314,13 @@ class ProgramMesh:
         return mesh, members
 
 
-def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh]:
+def bind_meshes(
+    descriptions: Sequence[dict], meshes: dict[str, Mesh]
+) -> dict[str, ProgramMesh]:
     """The meshes of a program on devices, and which of them share some."""
     bound: dict[str, ProgramMesh] = {}
     devices: dict[Any, frozenset] = {}
-    for description in program["meshes"]:
+    for description in descriptions:
         name = description["name"]
         if name not in meshes:
             raise ProgramError(
@@ -329,12 +333,13 @@ def bind_meshes(program: dict, meshes: dict[str, Mesh]) -> dict[str, ProgramMesh
             )
         _check_devices(name, meshes[name], devices)
         bound[name] = ProgramMesh(description, meshes[name])
-    for mesh in bound.values():
-        mesh.sharing = frozenset(
-            other.name
-            for other in bound.values()
-            if other is not mesh and not set(other.devices).isdisjoint(mesh.devices)
-        )
+    users = collections.defaultdict(dict)
+    for name, mesh in bound.items():
+        for device in mesh.devices:
+            users[device][name] = None
+    for name, mesh in bound.items():
+        others = frozenset(other for device in mesh.devices for other in users[device])
+        mesh.sharing = others - {name}
         if mesh.sharing and jax.process_count() > 1:
             raise ProgramError(
                 f"meshes {mesh.name!r} and {min(mesh.sharing)!r} share devices, and "

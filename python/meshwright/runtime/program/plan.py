@@ -14,12 +14,14 @@ import collections
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from jax.sharding import Mesh
 
 from .errors import ProgramError
 from .order import issue_order
 from .pair_options import pair_options
 from .placement import Place, ProgramMesh
+from .schedule import Schedule
 from .source import Signature, Source, describe_fragment, read_source
 from .steps import Copy, FirstShard, Launch, Put, Step, identity_text
 
@@ -56,26 +58,32 @@ class Planner:
 
     def __init__(
         self,
-        program: dict,
+        schedule: Schedule,
         modules: dict[str, str],
         meshes: dict[str, ProgramMesh],
         options: dict[str, dict],
     ):
-        self.program, self.modules = program, modules
+        self.schedule, self.modules = schedule, modules
         self.meshes, self.options = meshes, options
-        self.values, self.items = program["values"], program["items"]
         self.plan = Plan()
-        self.types = [_type_text(value) for value in self.values]
+        # Types of values, and their texts by what a schedule says of values.
+        self.types: dict[int, str] = {}
+        self.type_texts: dict[int, str] = {}
         self.argument_places: dict[tuple, Place] = {}
         self.result_places: dict[int, tuple[Place, ...]] = {}
         # Over several processes each mesh keeps its order.
         alone = all(mesh.is_here for mesh in meshes.values())
         at_once = [name for name, mesh in meshes.items() if mesh.is_gpu and alone]
-        self.order = issue_order(program, at_once)
+        self.order = issue_order(schedule, at_once)
+        # The items that this process takes part in, in the order of issue, and where in
+        # the order of all items they are.
+        self.ranks = np.flatnonzero(schedule.find(self._concerns)[self.order])
+        self.items = {
+            index: schedule.item(index) for index in self.order[self.ranks].tolist()
+        }
+        self.rank, self.rank_of = -1, np.argsort(self.order)
         self.last_reader = self._find_last_readers()
         self.slot_of: dict[int, int] = {}
-        # Values that other processes compute; only those that come here get a slot.
-        self.elsewhere: set[int] = set()
         self.temporaries: set[int] = set()
         self.donated: set[int] = set()
         self.identities: dict[tuple, int] = {}
@@ -84,35 +92,42 @@ class Planner:
     def build(self) -> Plan:
         self._read_fragments()
         self._plan_inputs()
-        for index in self.order:
-            item = self.items[index]
+        for index, item in self.items.items():
+            self.rank = self.rank_of[index]
             if item["kind"] == "call":
                 self._plan_call(index, item)
             else:
                 self._plan_transfer(index, item)
+        self.rank = self.schedule.count
         self._plan_outputs()
         self.plan.donated = sorted(self.donated)
         self.plan.held = self._find_held()
         self.plan.delayed = frozenset(
-            index for index, item in enumerate(self.items) if item.get("delayed")
+            index for index, item in self.items.items() if item.get("delayed")
         )
         assign_drops(self.plan)
         return self.plan
 
+    def _concerns(self, item: dict) -> bool:
+        """Whether this process takes part in items that have this in common. Of others
+        it relies on the processes that do: these check them."""
+        is_call = item["kind"] == "call"
+        names = [item["mesh"]] if is_call else [item["from"], item["to"]]
+        return any(self._mesh(name).is_here for name in names)
+
     def _find_last_readers(self) -> dict[int, int | None]:
         """The item that reads a value last; None if the caller gets the value."""
         found: dict[int, int | None] = {}
-        for index in self.order:
-            item = self.items[index]
+        for index, item in self.items.items():
             reads = item["operands"] if item["kind"] == "call" else [item["operand"]]
             found |= dict.fromkeys(reads, index)
-        return found | {entry["value"]: None for entry in self.program["outputs"]}
+        return found | {entry["value"]: None for entry in self.schedule.outputs}
 
     def _find_held(self) -> dict[int, int]:
         """What leaves for a host beside launches that do not read it."""
         return {
             self.slot_of[value]: index
-            for index, item in enumerate(self.items)
+            for index, item in self.items.items()
             if item["kind"] == "call"
             for value in item["last_uses"]
             if value in self.slot_of and self.last_reader.get(value, index) != index
@@ -123,12 +138,12 @@ class Planner:
     def _read_fragments(self) -> None:
         origins = collections.defaultdict(dict)
         pairs = set()
-        for item in self.items:
+        for item, _ in self.schedule.kinds():
             if item["kind"] == "call":
                 if item.get("overlapped"):
                     pairs.add(item["fragment"])
                 origins[item["fragment"]] |= dict.fromkeys(item.get("origins", ()))
-        for index, fragment in enumerate(self.program["fragments"]):
+        for index, fragment in enumerate(self.schedule.fragments):
             name = fragment["name"]
             if name not in self.modules:
                 raise ProgramError(
@@ -188,24 +203,24 @@ class Planner:
         return slots
 
     def _slot(self, value: int, where: str) -> int:
-        if value in self.elsewhere:
-            self.elsewhere.remove(value)
+        if value not in self.slot_of:
+            maker = self.schedule.maker(value)
+            is_before = maker is not None and self.rank_of[maker] < self.rank
+            # What other processes compute gets a slot only if it comes here.
+            if maker in self.items or not is_before:
+                raise ProgramError(f"{where} reads value {value} before it is computed")
             (self.slot_of[value],) = self._new_slots([self._declared(value)])
-        self._check_computed(value, where)
         return self.slot_of[value]
-
-    def _check_computed(self, value: int, where: str) -> None:
-        if value not in self.slot_of and value not in self.elsewhere:
-            raise ProgramError(f"{where} reads value {value} before it is computed")
 
     def _declared(self, value: int, kind: str | None = None) -> Place:
         """Where the program says that a value is."""
-        entry = self.values[value]
+        entry = self.schedule.value(value)
         mesh = self._mesh(entry["mesh"])
         return mesh.place(entry, entry.get("sharding"), kind or entry["memory_kind"])
 
     def _plan_inputs(self) -> None:
-        for entry in self.program["inputs"]:
+        for entry in self.schedule.inputs:
+            self._note_types([entry["value"]], [self.schedule.value(entry["value"])])
             place = self._declared(entry["value"], entry.get("memory_kind"))
             (slot,) = self._new_slots([place])
             self.slot_of[entry["value"]] = slot
@@ -217,15 +232,12 @@ class Planner:
 
     def _plan_call(self, index: int, item: dict) -> None:
         number = item["fragment"]
-        if not self._mesh(item["mesh"]).is_here:
-            # Its own processes check it.
-            self.elsewhere.update(item["results"])
-            return
         position = self.plan.fragment_sources[number]
         source = self.plan.sources[position]
         what = describe_fragment(source.name, item.get("origins", ()), item["mesh"])
         if item["mesh"] != source.mesh.name:
             raise ProgramError(f"{what} was made for mesh {source.mesh.name!r}")
+        self._note_types(item["results"], self.schedule.results(index))
         self._check_types(what, "argument", item["operands"], source.signature)
         self._check_types(what, "result", item["results"], source.signature)
         reads = [
@@ -233,7 +245,7 @@ class Planner:
             for argument, value in enumerate(item["operands"])
         ]
         reads = self._protect(index, what, item, reads)
-        places = self._result_places(number, item["results"])
+        places = self._result_places(number, self.schedule.results(index))
         slots = self._new_slots(places)
         self.slot_of |= zip(item["results"], slots, strict=True)
         step = Launch(index, tuple(reads), slots, places, what)
@@ -242,9 +254,22 @@ class Planner:
         step.awaits = tuple(self._slot(value, what) for value in item.get("awaits", ()))
         self.plan.steps.append(step)
 
+    def _note_types(self, values: Sequence[int], described: Sequence[dict]) -> None:
+        # A schedule with ranges says the same of many values by the same objects.
+        for value, found in zip(values, described, strict=True):
+            text = self.type_texts.get(id(found))
+            if text is None:
+                text = self.type_texts[id(found)] = _type_text(found)
+            self.types[value] = text
+
+    def _type(self, value: int) -> str:
+        if value not in self.types:
+            self._note_types([value], [self.schedule.value(value)])
+        return self.types[value]
+
     def _check_types(self, what, side: str, values, signature: Signature) -> None:
         types = signature.arguments if side == "argument" else signature.results
-        found = tuple(self.types[value] for value in values)
+        found = tuple([self._type(value) for value in values])
         if found == types:
             return
         if len(types) != len(values):
@@ -259,15 +284,13 @@ class Planner:
                     "in its module"
                 )
 
-    def _result_places(self, number: int, values: list[int]) -> tuple[Place, ...]:
+    def _result_places(self, number: int, values: list[dict]) -> tuple[Place, ...]:
         """Where a fragment puts its results; the same in every call."""
         if number not in self.result_places:
-            fragment = self.program["fragments"][number]
+            fragment = self.schedule.fragments[number]
             mesh = self._mesh(fragment["mesh"])
             self.result_places[number] = tuple(
-                mesh.place(
-                    self.values[value], described["sharding"], described["memory_kind"]
-                )
+                mesh.place(value, described["sharding"], described["memory_kind"])
                 for value, described in zip(values, fragment["results"], strict=True)
             )
         return self.result_places[number]
@@ -276,7 +299,7 @@ class Planner:
         """The slot to pass: the value's own, or a resharded copy of it."""
         slot = self._slot(value, what)
         place = self.plan.slots[slot]
-        fragment = self.program["fragments"][number]
+        fragment = self.schedule.fragments[number]
         if place.mesh.name != fragment["mesh"]:
             raise ProgramError(
                 f"{what} reads value {value} of mesh {place.mesh.name!r}"
@@ -287,7 +310,7 @@ class Planner:
             described = fragment["arguments"][argument]
             kind = described["memory_kind"] or place.kind
             wanted = self._mesh(fragment["mesh"]).place(
-                self.values[value], described["sharding"], kind
+                self.schedule.value(value), described["sharding"], kind
             )
             self.argument_places[key] = wanted
         if place.same(wanted):
@@ -299,7 +322,7 @@ class Planner:
     def _protect(self, index, what, item, reads) -> list[int]:
         """Copies donated operands that are still needed, here or by the caller."""
         reads, times = list(reads), collections.Counter(reads)
-        arguments = self.program["fragments"][item["fragment"]]["arguments"]
+        arguments = self.schedule.fragments[item["fragment"]]["arguments"]
         for position, slot in enumerate(reads):
             if not arguments[position]["donated"]:
                 continue
@@ -319,7 +342,8 @@ class Planner:
     def _plan_transfer(self, index: int, item: dict) -> None:
         value, result = item["operand"], item["result"]
         what = f'transfer from mesh "{item["from"]}" to mesh "{item["to"]}"'
-        before, after = self.values[value], self.values[result]
+        before, (after,) = self.schedule.value(value), self.schedule.results(index)
+        self._note_types([result], [after])
         if (before["shape"], before["dtype"]) != (after["shape"], after["dtype"]):
             raise ProgramError(f"{what} changes the type of value {value}")
         if (before["mesh"], after["mesh"]) != (item["from"], item["to"]):
@@ -327,10 +351,6 @@ class Planner:
                 f"{what} has an operand on {before['mesh']!r} and a result on "
                 f"{after['mesh']!r}"
             )
-        if not (self._mesh(item["from"]).is_here or self._mesh(item["to"]).is_here):
-            self._check_computed(value, what)
-            self.elsewhere.add(result)
-            return
         slot, target = self._slot(value, what), self._declared(result)
         self.slot_of[result] = self._move(index, what, slot, target)
 
@@ -405,13 +425,12 @@ class Planner:
 
     def _plan_outputs(self) -> None:
         taken: set[int] = set()
-        for position, entry in enumerate(self.program["outputs"]):
+        for position, entry in enumerate(self.schedule.outputs):
             value, what = entry["value"], f"result {position} of the program"
             wanted = self._declared(value, entry.get("memory_kind"))
-            slot = None if value in self.elsewhere else self._slot(value, what)
-            if not wanted.mesh.is_here:
-                (slot,) = self._new_slots([wanted])
-            elif not self.plan.slots[slot].same(wanted):
+            is_here = wanted.mesh.is_here
+            slot = self._slot(value, what) if is_here else self._new_slots([wanted])[0]
+            if not self.plan.slots[slot].same(wanted):
                 slot = self._move(None, what, slot, wanted)
             elif slot in self.donated:
                 # The caller gave the array away and gets its buffer back.

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .errors import ProgramError
 
@@ -36,8 +38,7 @@ def _whole(least: int) -> _Leaf:
     )
 
 
-def _position(entries: Any, what: str) -> _Leaf:
-    count = len(entries)
+def _position(count: int, what: str) -> _Leaf:
     return _Leaf(
         lambda found: type(found) is int and 0 <= found < count,
         f"the position of one of {count} {what}",
@@ -64,16 +65,42 @@ _AXIS = _Or({"axis": _TEXT, "pre": _SIZE, "size": _SIZE}, _TEXT)
 _SHARDING = _Or({"dims": [[_AXIS]], "unreduced?": [_AXIS]}, _NOTHING)
 
 _NAMES = {"fragments": [{"name": _TEXT}]}
-_LISTS = {
-    "version?": _Leaf(lambda found: found == 1, "1, which this release reads"),
-    "meshes": [
-        {
-            "name": _TEXT,
-            "axes": [(_TEXT, _SIZE)],
-            "device_ids?": _Or([_COUNT], _NOTHING),
-        }
-    ],
-    **{name: [{}] for name in ("values", "inputs", "outputs", "fragments", "items")},
+
+
+def _lists(version: int, names: Sequence[str]) -> dict[str, Any]:
+    """What a program of a version has, before anything in it is looked up."""
+    expected = f"{version}, which this release reads"
+    return {
+        "version?": _Leaf(lambda found: found == version, expected),
+        "meshes": [
+            {
+                "name": _TEXT,
+                "axes": [(_TEXT, _SIZE)],
+                "device_ids?": _Or([_COUNT], _NOTHING),
+            }
+        ],
+        **{name: [{}] for name in names},
+    }
+
+
+_LISTS = _lists(1, ("values", "inputs", "outputs", "fragments", "items"))
+_RANGED_LISTS = _lists(2, ("inputs", "outputs"))
+# But for their meshes and values.
+_VALUE = {
+    "shape": [_COUNT],
+    "dtype": _TEXT,
+    "sharding?": _SHARDING,
+    "memory_kind": _TEXT_OR_NULL,
+}
+_END = {"memory_kind?": _TEXT_OR_NULL, "layout?": _TEXT_OR_NULL}
+_INPUT = {"name?": _TEXT_OR_NULL, "donated?": _FLAG}
+_SLOT = {"memory_kind": _TEXT_OR_NULL, "sharding": _SHARDING}
+_FRAGMENT = {
+    "name": _TEXT,
+    "calls": _COUNT,
+    "flops?": _WORK,
+    "arguments": [_SLOT | {"donated": _FLAG}],
+    "results": [_SLOT],
 }
 
 
@@ -90,65 +117,46 @@ def check_form(program: Any) -> None:
         raise ProgramError(f"{error}; partition again") from None
 
 
+def check_ranged_form(
+    program: Any, fragments: Any, values: int, items: int, order: np.ndarray
+) -> None:
+    """Raises ProgramError if something in a program of version 2 is missing or
+    something else. Its items are looked at when they are written out.
+
+    Args:
+      fragments: with the slots that its classes say.
+      values, items: how many there are.
+      order: of issue.
+    """
+    try:
+        _check_all_ranged(program, fragments, values)
+        if not np.array_equal(np.sort(order), np.arange(items)):
+            _fail_order(items)
+    except ProgramError as error:
+        raise ProgramError(f"{error}; partition again") from None
+
+
 def _check_all(program: Any) -> None:
     _check(program, _LISTS, ())
-    meshes = {mesh["name"] for mesh in program["meshes"]}
-    mesh = _Leaf(
-        lambda found: isinstance(found, str) and found in meshes,
-        f"one of the meshes {', '.join(map(repr, sorted(meshes)))}",
-    )
-    value = _position(program["values"], "values")
-    end = {"value": value, "memory_kind?": _TEXT_OR_NULL, "layout?": _TEXT_OR_NULL}
-    result = {"memory_kind": _TEXT_OR_NULL, "sharding": _SHARDING}
+    mesh, value = _mesh(program), _position(len(program["values"]), "values")
+    count = len(program["items"])
+    end = {"value": value} | _END
     _check(
         program,
         {
-            "values": [
-                {
-                    "mesh": mesh,
-                    "shape": [_COUNT],
-                    "dtype": _TEXT,
-                    "sharding?": _SHARDING,
-                    "memory_kind": _TEXT_OR_NULL,
-                }
-            ],
-            "inputs": [end | {"name?": _TEXT_OR_NULL, "donated?": _FLAG}],
+            "values": [{"mesh": mesh} | _VALUE],
+            "inputs": [end | _INPUT],
             "outputs": [end],
-            "fragments": [
-                {
-                    "name": _TEXT,
-                    "mesh": mesh,
-                    "calls": _COUNT,
-                    "flops?": _WORK,
-                    "arguments": [result | {"donated": _FLAG}],
-                    "results": [result],
-                }
-            ],
+            "fragments": [{"mesh": mesh} | _FRAGMENT],
             "items": [{"kind": _KIND}],
-            "issue_order": [_position(program["items"], "items")],
+            "issue_order": [_position(count, "items")],
         },
         (),
     )
-    if sorted(program["issue_order"]) != list(range(len(program["items"]))):
-        raise ProgramError(
-            "issue_order of schedule.json does not have each of the "
-            f"{len(program['items'])} items once"
-        )
-    call = {
-        "mesh": mesh,
-        "fragment": _position(program["fragments"], "fragments"),
-        "origins?": [_TEXT],
-        "overlapped?": [{"origins": [_TEXT], "results": _COUNT}],
-        "operands": [value],
-        "results": [value],
-    }
-    move = {
-        "from": mesh,
-        "to": mesh,
-        "operand": value,
-        "result": value,
-        "bytes": _COUNT,
-    }
+    if sorted(program["issue_order"]) != list(range(count)):
+        _fail_order(count)
+    call = _call(program, mesh) | {"operands": [value], "results": [value]}
+    move = _move(mesh) | {"operand": value, "result": value}
     made = [entry["value"] for entry in program["inputs"]]
     for index, item in enumerate(program["items"]):
         is_call = item["kind"] == "call"
@@ -157,6 +165,63 @@ def _check_all(program: Any) -> None:
     if len(made) != len(set(made)):
         (twice, _), *_ = collections.Counter(made).most_common(1)
         raise ProgramError(f"value {twice} of schedule.json is computed twice")
+
+
+def _check_all_ranged(program: Any, fragments: Any, count: int) -> None:
+    _check(program, _RANGED_LISTS, ())
+    mesh, classes = _mesh(program), program["classes"]
+    value = _position(len(classes["values"]), "classes of values")
+    _check(
+        program | {"fragments": fragments},
+        {
+            "classes": {
+                "values": [{"mesh": mesh} | _VALUE],
+                "items": [{"kind": _KIND}],
+            },
+            "inputs": [{"value": _COUNT} | _END | _INPUT],
+            "outputs": [{"value": _position(count, "values")} | _END],
+            "fragments": [{"mesh": mesh} | _FRAGMENT],
+        },
+        (),
+    )
+    call = _call(program, mesh) | {"results": [value]}
+    move = _move(mesh) | {"results": (value,)}
+    for index, item in enumerate(classes["items"]):
+        is_call = item["kind"] == "call"
+        path = ((((), "classes"), "items"), index)
+        _check(item, call if is_call else move, path)
+    for index, entry in enumerate(program["inputs"]):
+        if entry["value"] != index:
+            _fail(entry["value"], ((((), "inputs"), index), "value"), str(index))
+
+
+def _mesh(program: Any) -> _Leaf:
+    meshes = {mesh["name"] for mesh in program["meshes"]}
+    return _Leaf(
+        lambda found: isinstance(found, str) and found in meshes,
+        f"one of the meshes {', '.join(map(repr, sorted(meshes)))}",
+    )
+
+
+def _call(program: Any, mesh: _Leaf) -> dict[str, Any]:
+    """A call but for its values."""
+    return {
+        "mesh": mesh,
+        "fragment": _position(len(program["fragments"]), "fragments"),
+        "origins?": [_TEXT],
+        "overlapped?": [{"origins": [_TEXT], "results": _COUNT}],
+    }
+
+
+def _move(mesh: _Leaf) -> dict[str, Any]:
+    """A transfer but for its values."""
+    return {"from": mesh, "to": mesh, "bytes": _COUNT}
+
+
+def _fail_order(count: int) -> None:
+    raise ProgramError(
+        f"issue_order of schedule.json does not have each of the {count} items once"
+    )
 
 
 def _check(found: Any, form: Any, path: tuple) -> None:

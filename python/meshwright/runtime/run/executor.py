@@ -35,7 +35,7 @@ from ..program.loaded import Loaded
 from ..program.lost import explain
 from ..program.placement import ProgramMesh, bind_meshes
 from ..program.plan import Plan, Planner
-from ..program.schedule_form import check_form
+from ..program.schedule import Schedule, read_schedule
 from ..program.source import Source
 from ..program.steps import FirstShard, Issue, Launch, Step, bind_steps
 from ..watch.cycles import count_cycles
@@ -76,7 +76,7 @@ class FragmentSummary:
 
 
 def load(
-    program: dict,
+    program: dict | Schedule,
     fragments: Mapping[str, str],
     meshes: Mapping[str, Mesh],
     *,
@@ -88,7 +88,8 @@ def load(
     """Compiles a partitioned program for the devices of some meshes.
 
     Args:
-      program: the schedule that the compiler wrote (`schedule.json`).
+      program: the schedule that the compiler wrote (`schedule.json` of version 1), or
+        what the compiler gives in this process.
       fragments: text of the StableHLO module of each fragment, by its name.
       meshes: a jax Mesh per mesh of the program, with its axes.
       compile_options: XLA options for all meshes, or one dict per mesh name.
@@ -105,14 +106,14 @@ def load(
       ProgramError: program, fragments and meshes do not fit; a ValueError.
       FragmentError: a fragment does not compile; names it.
     """
-    check_form(program)
-    bound = bind_meshes(program, dict(meshes))
+    schedule = read_schedule(program)
+    bound = bind_meshes(schedule.meshes, dict(meshes))
     if saved:
         saved.check(bound)
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
     with waiting("reading the program"), jax_runtime.make_ir_context():
-        planner = Planner(program, dict(fragments), bound, options)
+        planner = Planner(schedule, dict(fragments), bound, options)
         plan = planner.build()
     share = join_processes(planner, world, options)
     needed = share.sources if share else range(len(plan.sources))
@@ -128,13 +129,14 @@ def load(
     loaded = build(plan.sources, needed)
     if share:
         share.warm_up(lambda sources: build(sources, range(len(sources))))
-    return ProgramExecutor(program, plan, bound, loaded, share, options)
+    return ProgramExecutor(schedule, plan, bound, loaded, share, options)
 
 
 class ProgramExecutor:
     """A program on devices. Call it with its arrays, in the order of its inputs.
 
     Attributes:
+      schedule: what it does.
       input_shardings, output_shardings: a NamedSharding per input and output.
       input_formats, output_formats: the same with layouts, where they are not the
         default ones.
@@ -146,14 +148,14 @@ class ProgramExecutor:
 
     def __init__(
         self,
-        program: dict,
+        schedule: Schedule,
         plan: Plan,
         meshes: dict,
         loaded: list[Loaded | None],
         share: Share | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ):
-        self.program = program
+        self.schedule = schedule
         self.options = dict(options or {})
         self.input_shardings: list[NamedSharding] = [p.sharding for p in plan.inputs]
         self.output_shardings: list[NamedSharding] = [p.sharding for p in plan.outputs]
@@ -161,7 +163,7 @@ class ProgramExecutor:
         self._plan, self._meshes, self._loaded = plan, meshes, loaded
         _check_compiled(plan, loaded)
         self._divide_oversized()
-        orders, output_orders = settle_layouts(plan, loaded, program)
+        orders, output_orders = settle_layouts(plan, loaded, schedule)
         self.input_formats = make_formats(plan.inputs, orders)
         self.output_formats = make_formats(plan.outputs, output_orders)
         self._tokens: list[Any] = []
@@ -171,7 +173,7 @@ class ProgramExecutor:
         if not self.described:
             self._issues = bind_steps(plan.steps, loaded, self._tokens)
         self._blank = [None] * (plan.slot_count - len(plan.inputs))
-        names = [entry.get("name") for entry in program["inputs"]]
+        names = [entry.get("name") for entry in schedule.inputs]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
         self._boundary.last_failure = self._last_failure
         self._account: Account | None = None
@@ -378,6 +380,11 @@ class ProgramExecutor:
         return slots[slot]
 
     @property
+    def program(self) -> dict[str, Any]:
+        """The schedule, written out as version 1 of `schedule.json`."""
+        return self.schedule.written_out()
+
+    @property
     def meshes(self) -> Mapping[str, ProgramMesh]:
         """The meshes, on their devices."""
         return dict(self._meshes)
@@ -404,13 +411,13 @@ class ProgramExecutor:
 
     @property
     def fragments(self) -> list[FragmentSummary]:
-        items = self.program["items"]
-        calls = collections.Counter(
-            item["fragment"] for item in items if item["kind"] == "call"
-        )
+        calls: collections.Counter = collections.Counter()
+        for item, count in self.schedule.kinds():
+            if item["kind"] == "call":
+                calls[item["fragment"]] += count
         found = []
         for index, (fragment, source) in enumerate(
-            zip(self.program["fragments"], self._plan.fragment_sources, strict=True)
+            zip(self.schedule.fragments, self._plan.fragment_sources, strict=True)
         ):
             loaded = None if source is None else self._loaded[source]
             found.append(
@@ -440,7 +447,7 @@ class ProgramExecutor:
         """Optimized HLO by the names of fragments; equal ones share their code."""
         texts = {}
         for fragment, source in zip(
-            self.program["fragments"], self._plan.fragment_sources, strict=True
+            self.schedule.fragments, self._plan.fragment_sources, strict=True
         ):
             loaded = None if source is None else self._loaded[source]
             if loaded is not None:
@@ -449,7 +456,7 @@ class ProgramExecutor:
 
     def traffic(self) -> Traffic:
         """What a step sends, as far as this process has the code that does."""
-        return measure_traffic(self.program, self.hlo_texts())
+        return measure_traffic(self.schedule, self.hlo_texts())
 
     def fit(self) -> Fit:
         """Whether it fits into its devices, and what their compiler says of it."""
@@ -457,7 +464,7 @@ class ProgramExecutor:
         too_large: dict[str, list[str]] = {name: [] for name in self._meshes}
         fragments = {}
         for fragment, source in zip(
-            self.program["fragments"], self._plan.fragment_sources, strict=True
+            self.schedule.fragments, self._plan.fragment_sources, strict=True
         ):
             target = None if source is None else loaded[source]
             stats = target.memory_stats() if target else None
@@ -476,7 +483,7 @@ class ProgramExecutor:
             )
         meshes = {}
         for name, mesh in self._meshes.items():
-            peak = find_peak(name, account, self._plan, loaded, self.program)
+            peak = find_peak(name, account, self._plan, loaded, self.schedule.inputs)
             limit = memory_limit(mesh.devices[0])
             meshes[name] = MeshFit(peak.bytes, limit, peak, tuple(too_large[name]))
         return Fit(fragments, meshes, self.traffic())

@@ -36,7 +36,7 @@ def find_peak(
     account: Account,
     plan: Plan,
     loaded: Sequence[Loaded | None],
-    program: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
 ) -> Peak:
     """The peak of a mesh.
 
@@ -44,11 +44,11 @@ def find_peak(
       name: of the mesh.
       account: of the plan.
       plan, loaded: what runs, and its executables.
-      program: the partitioned program, for names of inputs.
+      inputs: of the schedule, for their names.
     """
     moment = account.peak_steps[name]
     parts: collections.Counter[str] = collections.Counter()
-    for slot, what in _alive(plan, moment, program).items():
+    for slot, what in _alive(plan, moment, inputs).items():
         place = plan.slots[slot]
         is_own = place.memory == place.mesh.default_kind
         if place.mesh.name == name and is_own and slot not in account.shared:
@@ -82,12 +82,11 @@ def find_peak(
     )
 
 
-def _alive(plan: Plan, moment: int, program: Mapping[str, Any]) -> dict[int, str]:
+def _alive(
+    plan: Plan, moment: int, inputs: Sequence[Mapping[str, Any]]
+) -> dict[int, str]:
     """The slots that hold an array during a step, and what made it."""
-    alive = {
-        slot: _argument(entry.get("name"))
-        for slot, entry in enumerate(program["inputs"])
-    }
+    alive = {slot: _argument(entry.get("name")) for slot, entry in enumerate(inputs)}
     for position, step in enumerate(plan.steps[: moment + 1]):
         what = f"copies for {step.what}"
         if isinstance(step, Launch) and step.fragment:

@@ -301,7 +301,7 @@ class _Run:
 
     def __init__(self, recording: Recording, executor, number: int):
         self.recording, self.executor, self.number = recording, executor, number
-        self.program, self.steps = executor.program, executor.steps
+        self.schedule, self.steps = executor.schedule, executor.steps
         self.last_writer: dict[int, Event] = {}
 
     def step(self, position: int, issue: Callable, slots: list) -> None:
@@ -324,7 +324,7 @@ class _Run:
         recording.watch(_Entry(event, f"{event.kind} {event.mesh}", after, done))
 
     def _event(self, step, issued: float, seconds: float) -> Event:
-        item = None if step.item is None else self.program["items"][step.item]
+        item = None if step.item is None else self.schedule.item(step.item)
         mesh = step.places[0].mesh.name if step.places else ""
         kind, name, origins, size = "reshard", step.what, [], 0
         flops = 0.0
@@ -332,7 +332,7 @@ class _Run:
             mesh, origins = item["mesh"], list(item.get("origins", ()))
             if isinstance(step, Launch) and step.fragment:
                 kind = "fragment"
-                fragment = self.program["fragments"][item["fragment"]]
+                fragment = self.schedule.fragments[item["fragment"]]
                 name, flops = fragment["name"], fragment.get("flops", 0.0)
         elif item is not None:
             kind = "transfer"

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.tables import aligned
+from ..program.schedule import Schedule
 from .trip_counts import TripCounts
 
 
@@ -237,19 +238,19 @@ class Module:
         return int(said[1]) if said else self._trips.of(name, line) or 1
 
 
-def measure_traffic(program: Mapping[str, Any], texts: Mapping[str, str]) -> Traffic:
+def measure_traffic(schedule: Schedule, texts: Mapping[str, str]) -> Traffic:
     """Counts what a program sends.
 
     Args:
-      program: the description of the partitioned program, as schedule.json has it.
+      schedule: of the partitioned program.
       texts: optimized HLO by the names of fragments.
     """
     meshes = {
         mesh["name"]: {axis: int(size) for axis, size in mesh["axes"]}
-        for mesh in program["meshes"]
+        for mesh in schedule.meshes
     }
     totals: dict[str, dict[tuple, list[int]]] = {name: {} for name in meshes}
-    for fragment in program["fragments"]:
+    for fragment in schedule.fragments:
         name, mesh = fragment["name"], fragment["mesh"]
         if name not in texts:
             continue
@@ -259,11 +260,11 @@ def measure_traffic(program: Mapping[str, Any], texts: Mapping[str, str]) -> Tra
             total[0] += times * fragment["calls"]
             total[1] += times * fragment["calls"] * size
     edges: dict[tuple[str, str], list[int]] = {}
-    for item in program["items"]:
+    for item, count in schedule.kinds():
         if item["kind"] == "transfer":
             total = edges.setdefault((item["from"], item["to"]), [0, 0])
-            total[0] += 1
-            total[1] += item["bytes"]
+            total[0] += count
+            total[1] += count * item["bytes"]
     return Traffic(
         {
             mesh: tuple(
