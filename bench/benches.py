@@ -125,6 +125,12 @@ BENCHES = (
         "inference", "infer_mesh.py --bin {bin}", "lower", "four times the operations"
     ),
     Bench("export", "export.py --bin {bin}", "lower", "four times the fragments"),
+    Bench(
+        "start",
+        "start.py --size 16x16x64",
+        "lower",
+        "our part of a start in four processes",
+    ),
     Bench("load", "growth/plans.py", "lower", "loading a share of a large program"),
     Bench(
         "simulated", "simulated_step.py --repeat 3", "one", "simulated by measured step"

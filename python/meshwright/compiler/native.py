@@ -19,6 +19,7 @@ from typing import Any
 from ..core import progress
 from ..core.config import Config
 from ..core.fragments import FragmentInfo, FragmentOrigin, SplitFragmentType
+from ..core.phases import phase
 from ..core.version import __version__
 from . import diagnostics
 
@@ -129,7 +130,8 @@ class Session:
         """Runs a step, whose errors are explained for the config."""
         compiler = extension()
         try:
-            return step(*args)
+            with phase("partition"):
+                return step(*args)
         except compiler.PartitionError as error:
             explained = compiler.PartitionError(
                 diagnostics.explain(error.messages, self._config) or str(error)

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...core.phases import phase
 from ...jaxapi import runtime as jax_runtime
 from ..load.cache import FragmentCache
 from ..program.errors import ProgramError
@@ -222,8 +223,12 @@ def join_processes(
             has_locations,
         )
 
-    agreement.agree(world, describe(True), lambda: describe(False))
-    return None if world.transport == "device_put" else Share(planner, world)
+    with phase("agree"):
+        agreement.agree(world, describe(True), lambda: describe(False))
+    if world.transport == "device_put":
+        return None
+    with phase("plan"):
+        return Share(planner, world)
 
 
 def _join_group(

@@ -22,6 +22,7 @@ from jax.sharding import Mesh, NamedSharding
 
 from ...aot.names import clock_rate, memory_limit
 from ...core import interrupts
+from ...core.phases import phase
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
 from ..load.cache import open_cache
@@ -106,30 +107,36 @@ def load(
       ProgramError: program, fragments and meshes do not fit; a ValueError.
       FragmentError: a fragment does not compile; names it.
     """
-    schedule = read_schedule(program)
-    bound = bind_meshes(schedule.meshes, dict(meshes))
+    with phase("plan"):
+        schedule = read_schedule(program)
+        bound = bind_meshes(schedule.meshes, dict(meshes))
     if saved:
         saved.check(bound)
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
-    with waiting("reading the program"), jax_runtime.make_ir_context():
+    reading = waiting("reading the program")
+    with phase("plan"), reading, jax_runtime.make_ir_context():
         planner = Planner(schedule, dict(fragments), bound, options)
         plan = planner.build()
     share = join_processes(planner, world, options)
     needed = share.sources if share else range(len(plan.sources))
     cache = None if saved else open_cache()
     if share and not saved:
-        share.agree_on_cache(cache, [plan.sources[index] for index in needed])
+        with phase("agree"):
+            share.agree_on_cache(cache, [plan.sources[index] for index in needed])
 
     def build(sources: list[Source], needed: Collection[int]) -> list[Loaded | None]:
         if saved:
             return saved.load_all(sources, needed)
         return compile_all(sources, host_callbacks, needed, cache, keep_oversized)
 
-    loaded = build(plan.sources, needed)
+    with phase("compile"):
+        loaded = build(plan.sources, needed)
     if share:
-        share.warm_up(lambda sources: build(sources, range(len(sources))))
-    return ProgramExecutor(schedule, plan, bound, loaded, share, options)
+        with phase("agree"):
+            share.warm_up(lambda sources: build(sources, range(len(sources))))
+    with phase("bind"):
+        return ProgramExecutor(schedule, plan, bound, loaded, share, options)
 
 
 class ProgramExecutor:
