@@ -94,6 +94,7 @@ class Place:
         self.hlo = jax_runtime.hlo_sharding(self.sharding, len(shape))
         # Descriptions of GPUs make shardings forget their kind of memory.
         self.memory = kind or mesh.default_kind
+        self._bytes: dict[tuple[int, ...], int] = {}
 
     @property
     def _device(self) -> Any | None:
@@ -109,8 +110,11 @@ class Place:
         Args:
           order: of dimensions, from major to minor; without, as the device has it.
         """
-        shard = self.sharding.shard_shape(self.shape)
-        return array_bytes(self.mesh.devices[0], self.dtype, shard, order)
+        if order not in self._bytes:
+            shard = self.sharding.shard_shape(self.shape)
+            device = self.mesh.devices[0]
+            self._bytes[order] = array_bytes(device, self.dtype, shard, order)
+        return self._bytes[order]
 
     @functools.cached_property
     def default_order(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ are XLA's; they are added from what XLA says about each executable.
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from ..program.loaded import Loaded
@@ -50,8 +51,9 @@ class Account:
     """Live bytes per device by (mesh, in the devices' own memory?)."""
 
     now: collections.Counter = field(default_factory=collections.Counter)
-    #: After each step, in order of issue, the bytes of each mesh's devices.
-    history: list[dict[str, int]] = field(default_factory=list)
+    #: The bytes of each mesh's devices before the first step, and after each step of
+    #: the meshes that it changes.
+    changes: list[dict[str, int]] = field(default_factory=list)
     meshes: dict[str, MeshMemory] = field(default_factory=dict)
     #: Meshes that share a device, and the peak there of all of them together.
     shared_peaks: dict[frozenset[str], int] = field(default_factory=dict)
@@ -59,6 +61,20 @@ class Account:
     shared: set[int] = field(default_factory=set)
     #: The position of the step in which each mesh holds most; -1 before the first.
     peak_steps: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def history(self) -> list[dict[str, int]]:
+        """After each step, in order of issue, the bytes of each mesh's devices."""
+        found: list[dict[str, int]] = []
+        now: dict[str, int] = {}
+        for change in self.changes:
+            now = {name: size for name, size in (now | change).items() if size}
+            found.append(now)
+        return found[1:]
+
+    def note(self, names: Iterable[str]) -> None:
+        """What the devices of these meshes hold from now on."""
+        self.changes.append({name: self.now[name, True] for name in names})
 
 
 def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
@@ -72,7 +88,8 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
     for slot, place in enumerate(plan.inputs):
         account.now[_key(place)] += plan.bytes_of(slot)
         account.meshes[place.mesh.name].argument_bytes += plan.bytes_of(slot)
-    _note_peaks(account, -1, {})
+    account.note(meshes)
+    _note_peaks(account, -1, {}, meshes)
     for position, step in enumerate(plan.steps):
         _follow(account, plan, position, step, loaded)
     for place, slot in zip(plan.outputs, plan.output_slots, strict=True):
@@ -88,36 +105,47 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
 def _follow(
     account: Account, plan: Plan, position: int, step: Step, loaded: list[Loaded]
 ) -> None:
-    temporary: dict[str, int] = {}
-    after = collections.Counter(account.now)
+    now = account.now
     if isinstance(step, FirstShard) and step.reads[0] not in step.drops:
         account.shared |= set(step.writes)
+    touched: dict[str, None] = {}
     for slot in step.writes:
-        after[_key(plan.slots[slot])] += _bytes(account, plan, slot)
+        key = _key(plan.slots[slot])
+        now[key] += _bytes(account, plan, slot)
+        touched[key[0]] = None
     if not isinstance(step, FirstShard):  # Which only looks at what is there.
-        during = collections.Counter(after)
-        if isinstance(step, Launch):
+        temporary: dict[str, int] = {}
+        stats = None
+        if isinstance(step, Launch) and step.places:
             stats = loaded[step.source].memory_stats()
-            if stats is not None and step.places:
-                key = _key(step.places[0])
-                during[key] -= stats.alias_size_in_bytes
-                temporary[key[0]] = stats.temp_size_in_bytes
-        account.now = during
-        _note_peaks(account, position, temporary)
+        if stats is not None:
+            key = _key(step.places[0])
+            now[key] -= stats.alias_size_in_bytes
+            temporary[key[0]] = stats.temp_size_in_bytes
+        _note_peaks(account, position, temporary, touched)
+        if stats is not None:
+            now[key] += stats.alias_size_in_bytes
     for slot in step.drops:
-        after[_key(plan.slots[slot])] -= _bytes(account, plan, slot)
-    account.now = after
-    account.history.append(
-        {name: after[name, True] for name in account.meshes if after[name, True]}
-    )
+        key = _key(plan.slots[slot])
+        now[key] -= _bytes(account, plan, slot)
+        touched[key[0]] = None
+    account.note(touched)
 
 
 def _bytes(account: Account, plan: Plan, slot: int) -> int:
     return 0 if slot in account.shared else plan.bytes_of(slot)
 
 
-def _note_peaks(account: Account, position: int, temporary: dict[str, int]) -> None:
-    for name, mesh in account.meshes.items():
+def _note_peaks(
+    account: Account, position: int, temporary: dict[str, int], names: Collection[str]
+) -> None:
+    """Compares what meshes hold now with their peaks.
+
+    Args:
+      names: of the meshes that hold something else than before.
+    """
+    for name in names:
+        mesh = account.meshes[name]
         live, extra = account.now[name, True], temporary.get(name, 0)
         mesh.live_bytes = max(mesh.live_bytes, live)
         mesh.temporary_bytes = max(mesh.temporary_bytes, extra)
@@ -125,9 +153,11 @@ def _note_peaks(account: Account, position: int, temporary: dict[str, int]) -> N
             account.peak_steps[name] = position
         mesh.peak_bytes = max(mesh.peak_bytes, live + extra)
         mesh.host_live_bytes = max(mesh.host_live_bytes, account.now[name, False])
-    for names, peak in account.shared_peaks.items():
-        live = sum(account.now[name, True] + temporary.get(name, 0) for name in names)
-        account.shared_peaks[names] = max(peak, live)
+    for users, peak in account.shared_peaks.items():
+        if users.isdisjoint(names):
+            continue
+        live = sum(account.now[name, True] + temporary.get(name, 0) for name in users)
+        account.shared_peaks[users] = max(peak, live)
 
 
 def _key(place) -> tuple[str, bool]:
