@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -36,7 +37,7 @@ static bool hasAxis(ArrayRef<DimensionShardingAttr> dims, AxisRefAttr axis) {
 /// The sharding in which an op needs an operand: without the axes that split its
 /// result in another dimension, as rows of the batch are. XLA gathers along
 /// them.
-static TensorShardingAttr getNeededSharding(OpOperand &use) {
+static TensorShardingAttr getSplitByReader(OpOperand &use) {
   TensorShardingAttr own = sdy::getSharding(use.get());
   Operation *op = use.getOwner();
   if (!own || op->getNumResults() != 1)
@@ -69,6 +70,32 @@ static TensorShardingAttr getNeededSharding(OpOperand &use) {
   return own.replaceDimShardings(dims);
 }
 
+/// A sharding without axes of these names.
+static TensorShardingAttr dropAxes(TensorShardingAttr sharding,
+                                   DimensionShardingAttr dropped) {
+  auto dims = llvm::map_to_vector(
+      sharding.getDimShardings(), [&](DimensionShardingAttr dim) {
+        auto kept =
+            llvm::filter_to_vector(dim.getAxes(), [&](AxisRefAttr axis) {
+              return !hasAxis(dropped, axis);
+            });
+        return kept.size() == dim.getAxes().size()
+                   ? dim
+                   : DimensionShardingAttr::get(dim.getContext(), kept,
+                                                /*isClosed=*/true);
+      });
+  return sharding.replaceDimShardings(dims);
+}
+
+/// The sharding in which an op needs an operand. Where it scales the parts of a sum over
+/// devices, each of these needs what is scaled by whole.
+TensorShardingAttr HoistCandidates::getNeededSharding(OpOperand &use) const {
+  TensorShardingAttr needed = getSplitByReader(use);
+  DimensionShardingAttr parts =
+      sums && needed ? sums->getAxesScaledBy(use) : DimensionShardingAttr();
+  return parts ? dropAxes(needed, parts) : needed;
+}
+
 bool mpmd::isNarrowing(Operation *op) {
   return isa<stablehlo::ConvertOp>(op) &&
          meshwright::countBits(getTensorType(op->getOperand(0))) >
@@ -92,8 +119,10 @@ static bool asksForMore(Operation *constraint, func::FuncOp func) {
   return count(constraint->getResult(0)) > count(constraint->getOperand(0));
 }
 
-HoistCandidates::HoistCandidates(func::FuncOp func)
+HoistCandidates::HoistCandidates(func::FuncOp func, bool withDeferral)
     : func(func), numbers(func) {
+  if (withDeferral)
+    sums.emplace(func, [this](Value value) { return isKnown(value); });
   for (FragmentOp fragment : func.getOps<FragmentOp>()) {
     for (BlockArgument arg : fragment.getBody()->getArguments())
       collect(fragment, arg);
@@ -135,6 +164,14 @@ bool HoistCandidates::isOnMesh(TensorShardingAttr sharding,
                      getMeshByName(getTopology(func), fragment.getMeshName()));
 }
 
+/// Whether a value comes from the inputs alone, and is one of these or computed by
+/// several fragments.
+bool HoistCandidates::isKnown(Value value) const {
+  return numbers.getNumber(value) &&
+         (InvariantNumbers::isInput(numbers.getFirst(value)) ||
+          numbers.countFragments(value) > 1);
+}
+
 void HoistCandidates::collect(FragmentOp fragment, Value value) {
   std::optional<unsigned> number = numbers.getNumber(value);
   if (!number || !getTensorType(value)) // A loop may also return a token.
@@ -158,8 +195,7 @@ void HoistCandidates::collect(FragmentOp fragment, Value value) {
     if (needed && !isOnMesh(needed, fragment))
       continue;
     Value first = numbers.getFirst(value);
-    if (InvariantNumbers::isInput(first) ? !isGathered
-                                         : numbers.countFragments(value) < 2)
+    if (!isKnown(value) || (InvariantNumbers::isInput(first) && !isGathered))
       continue;
     int64_t stage = fragment.getStageId().value_or(-1);
     HoistCandidate &candidate =

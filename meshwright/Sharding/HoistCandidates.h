@@ -8,6 +8,7 @@
 #include "meshwright/Cost/Device.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Sharding/InvariantNumbers.h"
+#include "meshwright/Sharding/PartialSums.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -35,7 +36,8 @@ struct HoistOrigin {
 /// The values of a function that are computed, or gathered, several times.
 class HoistCandidates {
 public:
-  explicit HoistCandidates(func::FuncOp func);
+  /// With deferral, what scales sums over devices is gathered, so that they can wait.
+  HoistCandidates(func::FuncOp func, bool withDeferral);
 
   /// Those that are worth a place in the memory of such devices, what saves most
   /// first.
@@ -48,12 +50,16 @@ private:
   using Key = std::tuple<StringRef, int64_t, unsigned, Attribute>;
 
   void collect(FragmentOp fragment, Value value);
+  bool isKnown(Value value) const;
+  sdy::TensorShardingAttr getNeededSharding(OpOperand &use) const;
   bool isOnMesh(sdy::TensorShardingAttr sharding, FragmentOp fragment) const;
   bool isWorthIt(HoistCandidate &candidate,
                  const meshwright::Device &device) const;
 
   func::FuncOp func;
   InvariantNumbers numbers;
+  std::optional<PartialSums>
+      sums; ///< That wait once what scales them is gathered.
   llvm::MapVector<Key, HoistCandidate> candidates;
 };
 

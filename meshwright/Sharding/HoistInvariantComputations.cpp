@@ -44,7 +44,8 @@ namespace {
 /// Moves what is worth it out of the fragments of one function.
 class Hoister {
 public:
-  explicit Hoister(func::FuncOp func) : func(func), candidates(func) {}
+  Hoister(func::FuncOp func, bool withDeferral)
+      : func(func), candidates(func, withDeferral) {}
 
   /// Keeps no more than `limit` bytes on each device of a mesh; without, no
   /// more than leaves `memory` bytes for all that is held. Negative limits and
@@ -288,7 +289,7 @@ struct HoistInvariantComputationsPass
       func.emitError() << "device: " << llvm::toString(kind.takeError());
       return signalPassFailure();
     }
-    Hoister hoister(func);
+    Hoister hoister(func, withDeferral);
     hoister.run(limit, memory, *kind);
     valuesHoisted += hoister.getNumHoisted();
     if (hoister.getNumHoisted() && func.getContext()->getRemarkEngine())

@@ -47,7 +47,9 @@ bool mpmd::isLinearIn(Operation *op, unsigned index) {
   return isSum(op) && index == 0;
 }
 
-PartialSums::PartialSums(func::FuncOp func) {
+PartialSums::PartialSums(func::FuncOp func,
+                         std::function<bool(Value)> isGathered)
+    : isGathered(std::move(isGathered)) {
   do
     visit(func);
   while (addNeededSums());
@@ -192,7 +194,7 @@ bool PartialSums::isWholeOnEach(Value value, Value partial) const {
   auto arg = dyn_cast<BlockArgument>(value);
   auto fragment =
       arg ? dyn_cast<FragmentOp>(arg.getOwner()->getParentOp()) : FragmentOp();
-  return isUniformValue(value) ||
+  return isUniformValue(value) || (isGathered && isGathered(value)) ||
          namesNone(fragment ? fragment.getInputSharding(arg.getArgNumber())
                             : sdy::getSharding(value),
                    getAxes(partial));
@@ -212,6 +214,17 @@ bool PartialSums::scalesParts(OpOperand &operand) const {
   return isa<stablehlo::SelectOp>(op) && index != 0 &&
          isZero(op->getOperand(3 - index)) &&
          isWholeOnEach(op->getOperand(0), operand.get());
+}
+
+DimensionShardingAttr PartialSums::getAxesScaledBy(OpOperand &use) const {
+  Operation *op = use.getOwner();
+  bool mayScale =
+      isa<stablehlo::MultiplyOp>(op) ||
+      (isa<stablehlo::DivideOp>(op) && use.getOperandNumber() == 1) ||
+      (isa<stablehlo::SelectOp>(op) && use.getOperandNumber() == 0);
+  if (!mayScale || isPartial(use.get()))
+    return {};
+  return getAxes(op->getResult(0));
 }
 
 /// Whether an op may be applied to each part. A constraint says how each device

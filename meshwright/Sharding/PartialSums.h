@@ -22,6 +22,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
+#include <functional>
 
 namespace mlir::mpmd {
 
@@ -35,7 +36,9 @@ bool isLinearIn(Operation *op, unsigned index);
 /// The values of the fragments of one function that may stay unreduced.
 class PartialSums {
 public:
-  explicit PartialSums(func::FuncOp func);
+  /// `isGathered` says what will be whole on each device, although it is not yet.
+  explicit PartialSums(func::FuncOp func,
+                       std::function<bool(Value)> isGathered = nullptr);
 
   /// The axes over which a value has yet to be summed; closed. Null if none.
   sdy::DimensionShardingAttr getAxes(Value value) const {
@@ -57,6 +60,9 @@ public:
   /// Whether a use of a partial value takes its partial sums as they are; else
   /// it needs the sum.
   bool takesPartial(OpOperand &use) const;
+  /// The axes that hold the parts that a value scales or masks where an op reads it;
+  /// null if it does not.
+  sdy::DimensionShardingAttr getAxesScaledBy(OpOperand &use) const;
 
   /// A reduction that stays where it is: something reads the sum, or `why`.
   struct Refusal {
@@ -81,6 +87,7 @@ private:
   void stackZeros(FragmentOp fragment);
   void dropUnprofitable(func::FuncOp func);
 
+  std::function<bool(Value)> isGathered;
   /// Of a partial value: the axes that hold its parts, their mesh, and how many
   /// there are.
   struct Split {

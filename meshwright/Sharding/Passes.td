@@ -191,7 +191,9 @@ def HoistInvariantComputationsPass
     loops and branches too, moves into a fragment before them; so does the
     gathering of an operand whose axes split the result in another dimension, or
     of what a constraint asks for whole: in the narrower type, if it is converted
-    to one. What another mesh sends of the inputs counts as an input.
+    to one. What another mesh sends of the inputs counts as an input. With deferral,
+    so does the gathering of what scales or masks sums over the devices that split it,
+    such as `2 * w` in the gradient of `w ** 2`.
 
     ```mlir
     %0 = fragment (%w, %x) ... %c = convert %w // to bf16; %w is [{"d"}, {} ]
@@ -220,6 +222,9 @@ def HoistInvariantComputationsPass
     Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
            "What keeps the arrays, as `simulate --device` takes it; one without "
            "padding if empty.">,
+    Option<"withDeferral", "with-deferral", "bool", /*default=*/"false",
+           "Gather what scales or masks sums over devices, so that "
+           "mpmd-defer-reductions lets them wait.">,
   ];
   let statistics = [
     Statistic<"valuesHoisted", "values-hoisted", "Values computed once">,

@@ -80,7 +80,8 @@ void mpmd::addShardingPropagationPipeline(
     passes.addPass(createUnshareBodiesPass());
   if (options.hoistInvariants)
     passes.addNestedPass<func::FuncOp>(createHoistInvariantComputationsPass(
-        {options.hoistBytes, options.deviceMemory, options.device}));
+        {options.hoistBytes, options.deviceMemory, options.device,
+         options.deferReductions}));
   if (options.deferReductions)
     passes.addNestedPass<func::FuncOp>(createDeferReductionsPass());
   passes.addNestedPass<func::FuncOp>(

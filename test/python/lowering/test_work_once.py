@@ -142,6 +142,58 @@ def test_sums_wait_that_are_scaled_by_what_all_devices_have(topology, used):
     assert 0 < reduced(2) == reduced(8)
 
 
+SCALED = {
+    "squared": lambda w: w**2,
+    "scaled": lambda w: w * jnp.cos(w),
+    "masked": lambda w: jnp.where(w > 0, w, 0),
+    "divided": lambda w: w / (1 + jnp.exp(-w[0])),
+}
+
+
+def _scaled(topology, used, microbatches, options):
+    """Gradients with weights that the devices of the batch split, and their bytes."""
+    rows = NamedSharding(topology["m0"], P("data"))
+
+    def split(value):
+        return jax.lax.with_sharding_constraint(value, rows)
+
+    def loss(params, x):
+        h = split(mw.stage_boundary(split(jnp.tanh(split(x) @ used(params[0])))))
+        return (split(jnp.tanh(h @ used(params[1]))) ** 2).mean()
+
+    params = [p["w"] for p in _params()]
+    shardings = [NamedSharding(mesh, P("data")) for mesh in topology.values()]
+    batch = list(_batch(microbatches)[0].reshape(microbatches, ROWS, WIDTH))
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches)
+    config = mw.make_config(topology, partitioning_options=options)
+    program = (
+        mw.jit(step, config, in_shardings=(shardings, rows))
+        .lower(params, batch)
+        .compile()
+    )
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
+        jax.device_get(program(*program.place(params, batch))),
+        jax.device_get(jax.jit(step)(params, batch)),
+    )
+    found = program.traffic().collectives.values()
+    return sum(c.bytes for mesh in found for c in mesh)
+
+
+@pytest.mark.parametrize("used", SCALED.values(), ids=SCALED)
+def test_sums_wait_that_are_scaled_by_what_devices_split(topology, used):
+    """As the gradient of `w ** 2` by `2 * w`, which is gathered once for that."""
+    few, many = (_scaled(topology, used, count, DEFER | HOIST) for count in (2, 8))
+    assert 0 < few == many
+
+
+def test_sums_do_not_wait_for_what_memory_does_not_hold(topology):
+    used = SCALED["squared"]
+    options = DEFER | HOIST | {"mpmd_hoist_bytes": WEIGHTS // 4}
+    bounded = [_scaled(topology, used, count, options) for count in (2, 8)]
+    assert bounded[1] > 3 * bounded[0]
+
+
 def test_gathered_bytes_do_not_grow_with_microbatches(topology):
     # Both stages need their weights whole forward, where devices split the rows; what
     # else is gathered is of a microbatch, and stays.
@@ -336,7 +388,7 @@ def test_the_memory_is_that_of_the_device(tools):
             *("meshwright", "partition", source, "--config", config),
             *("--print-pipeline", "--set=mpmd_hoist_invariants=true", *options),
         )
-        hoisting = r"hoist-invariant-computations\{device=(.*) limit=-1 memory=(\d+)\}"
+        hoisting = r"hoist-invariant-computations\{device=(.*) limit=-1 memory=(\d+) "
         ((device, memory),) = re.findall(hoisting, text)
         return device.strip('{}"'), int(memory)
 
