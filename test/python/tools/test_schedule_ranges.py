@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 from meshwright.runtime import ProgramError, read_folder
 from meshwright.runtime.program.schedule import Schedule
-from meshwright.runtime.program.schedule_ranges import RangedSchedule, write_out
+from meshwright.runtime.program.schedule_ranges import (
+    RangedSchedule,
+    read_text,
+    write_out,
+)
 from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
@@ -92,6 +96,23 @@ def test_items_are_found_without_writing_out(exported, schedule):
         for item, count in each.kinds():
             counts[item.get("fragment")] += count
     assert list(calls[0].items()) == list(calls[1].items())
+
+
+def test_digests_of_texts_tell_programs_apart(exported):
+    """With lines of the user's program they are those of the texts, and without them
+    those of what is written out."""
+    texts = [
+        (folder / "schedule.json").read_text()
+        for schedule in ("1F1B", "GPipe")
+        for folder in exported("gpt_8_4_8", schedule)
+    ]
+    digests = [read_text(text).digest(has_locations=True) for text in texts]
+    assert digests == [read_text(text).digest(has_locations=True) for text in texts]
+    assert len(set(digests)) == 4
+    flat, ranged, *others = (read_text(t).digest(has_locations=False) for t in texts)
+    assert flat == ranged
+    assert others == [others[0]] * 2
+    assert others[0] != flat
 
 
 def test_items_of_another_form_are_refused_when_they_are_asked_for():

@@ -25,12 +25,14 @@ class Schedule:
       form: the schedule as JSON has it.
       meshes, inputs, outputs, fragments: as version 1 has them, but for the items of
         meshes.
+      text_digest: what identifies the text that it was read from, if there was one.
       constants: what identifies constants that are arguments, for processes to compare.
     """
 
     def __init__(self, form: Mapping[str, Any]):
         self.form = form
         self.constants: Sequence[str] = ()
+        self.text_digest: str | None = None
 
     @property
     def meshes(self) -> list[dict]:
@@ -118,7 +120,7 @@ class Schedule:
     def digest(self, has_locations: bool) -> str:
         """What identifies it, with the lines of the user's program or without."""
         if has_locations:
-            return _digest([self.form, self._compared()])
+            return _digest([self.text_digest or self.form, self._compared()])
         unlocated = (
             {key: value for key, value in item.items() if key != "location"}
             for item in self.items()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
+import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -38,7 +39,9 @@ def write_out(schedule: dict) -> dict:
 def read_text(text: str) -> Schedule:
     """The schedule that the compiler gives for a program, of version 1 or 2."""
     form = json.loads(text)
-    return RangedSchedule(form) if form["version"] == 2 else Schedule(form)
+    found = RangedSchedule(form) if form["version"] == 2 else Schedule(form)
+    found.text_digest = hashlib.sha256(text.encode()).hexdigest()
+    return found
 
 
 @contextlib.contextmanager
