@@ -12,7 +12,7 @@ import functools
 import hashlib
 import os
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -189,6 +189,21 @@ def outermost_trace() -> Any:
     while trace is not None and not isinstance(trace, _EVALUATING):
         found, trace = trace, getattr(trace, "parent_trace", None)
     return found
+
+
+def is_variable(atom: Any) -> bool:
+    """Whether an operand of an equation is a variable, rather than a literal."""
+    return isinstance(atom, Var)
+
+
+def variables(atoms: Iterable[Any]) -> list[Any]:
+    """Those of some operands that are variables."""
+    return list(filter(is_variable, atoms))
+
+
+def look_up(table: Mapping[Any, Any], atom: Any, default: Any = None) -> Any:
+    """What a table has of an operand; a literal is none of its keys."""
+    return table.get(atom, default) if is_variable(atom) else default
 
 
 _snapshots: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()

@@ -84,7 +84,7 @@ class Plan:
 
     def cuts(self, atom: Any) -> list[int] | None:
         """Where a value is cut; None if it is in one piece."""
-        if not isinstance(atom, compat.Var):
+        if not compat.is_variable(atom):
             return None
         group = self.groups.get(atom)
         return group.cuts if group is not None and group.is_cut else None
@@ -161,7 +161,7 @@ class _Planner:
 
     def _group(self, plan: Plan, atom: Any) -> Group | None:
         rows = rows_of(atom.aval)
-        if rows is None or not isinstance(atom, compat.Var):
+        if rows is None or not compat.is_variable(atom):
             return None
         return plan.groups.setdefault(atom, Group(rows))
 

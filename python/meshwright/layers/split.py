@@ -173,7 +173,7 @@ class _Body:
         return result
 
     def _value(self, atom: Any) -> _Value:
-        if not isinstance(atom, compat.Var):
+        if not compat.is_variable(atom):
             return _Value(atom.aval, atom)
         return self.env[atom]
 

@@ -89,8 +89,7 @@ class _Hoister:
         read = {
             atom
             for atoms in (jaxpr.outvars, *(eqn.invars for eqn in jaxpr.eqns))
-            for atom in atoms
-            if isinstance(atom, compat.Var)
+            for atom in compat.variables(atoms)
         }
         kept = [pair for pair in pairs if pair[0] not in large or pair[0] in read]
         jaxpr = jaxpr.replace(constvars=[var for var, _ in kept])
@@ -135,7 +134,7 @@ class _Hoister:
             return list(atoms)
         return [
             self._literal(atom, large[atom], name)
-            if isinstance(atom, compat.Var) and atom in large
+            if compat.is_variable(atom) and atom in large
             else atom
             for atom in atoms
         ]

@@ -160,12 +160,12 @@ def _part(
     further: Sequence[Any] = (),
 ) -> tuple[Any, tuple[int, ...]]:
     """A jaxpr of what some of a body's operations give, and which inputs it takes."""
-    needed = {atom for atom in outputs if isinstance(atom, compat.Var)}
+    needed = set(compat.variables(outputs))
     kept = []
     for eqn in reversed(eqns):
         if eqn.effects or not needed.isdisjoint(eqn.outvars):
             kept.append(eqn)
-            needed.update(atom for atom in eqn.invars if isinstance(atom, compat.Var))
+            needed.update(compat.variables(eqn.invars))
     positions = tuple(at for at, var in enumerate(inputs) if var in needed)
     constants = [
         (var, value)

@@ -324,11 +324,8 @@ def _reads(jaxpr: Any, start: list[set[int]], mixes: Any = None) -> list[set[int
     """
     reads: dict[Any, set[int]] = dict(zip(jaxpr.invars, start, strict=True))
 
-    def of(atom: Any) -> set[int]:
-        return reads.get(atom, set()) if isinstance(atom, compat.Var) else set()
-
     for eqn in jaxpr.eqns:
-        given = [of(atom) for atom in eqn.invars]
+        given = [compat.look_up(reads, atom, set()) for atom in eqn.invars]
         body = body_of(eqn)
         if body is None:
             if mixes is not None:
@@ -337,7 +334,7 @@ def _reads(jaxpr: Any, start: list[set[int]], mixes: Any = None) -> list[set[int
         else:
             found = _reads(body.jaxpr, given, mixes)
         reads.update(zip(eqn.outvars, found, strict=True))
-    return [of(atom) for atom in jaxpr.outvars]
+    return [compat.look_up(reads, atom, set()) for atom in jaxpr.outvars]
 
 
 def _divide(plain: Any, clipped: Any, count: int, paths: list[str]) -> list[_Part]:

@@ -343,7 +343,7 @@ class _Units:
         found = {
             first + at: tokens[out]
             for at, out in enumerate(given)
-            if isinstance(out, compat.Var) and out in tokens
+            if compat.is_variable(out) and out in tokens
         }
         return found, 1 + max(tokens.values(), default=0)
 

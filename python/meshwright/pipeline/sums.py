@@ -59,7 +59,7 @@ def with_sums(
     outvars, sums, done = list(jaxpr.outvars), [], []
 
     def add_to(var: Any, before: Any = None) -> Any | None:
-        at = producer.get(var) if isinstance(var, compat.Var) else None
+        at = compat.look_up(producer, var)
         if at is None:
             return None
         eqn = eqns[at]
@@ -121,13 +121,13 @@ def with_sums(
 
 def _without_unread(eqns: Sequence[Any], outvars: Sequence[Any]) -> list[Any]:
     """Leaves out what puts gradients together that are in several sums instead."""
-    read = {var for var in outvars if isinstance(var, compat.Var)}
+    read = set(compat.variables(outvars))
     kept = []
     for eqn in reversed(eqns):
         puts_together = eqn.primitive.name in ("pad", "add_any")
         if puts_together and read.isdisjoint(eqn.outvars):
             continue
-        read.update(var for var in eqn.invars if isinstance(var, compat.Var))
+        read.update(compat.variables(eqn.invars))
         kept.append(eqn)
     return kept[::-1]
 
@@ -212,7 +212,7 @@ def _owners(
         for var in item.eqn.outvars
     }
     for part, out in zip(parts, flat.outs, strict=True):
-        stage = of_value.get(out) if isinstance(out, compat.Var) else None
+        stage = compat.look_up(of_value, out)
         if stage is not None:
             owners.setdefault(part, stage)
     return owners
@@ -250,7 +250,7 @@ def _pieces(
     left = [var]
     while left:
         value = left.pop()
-        at = producer.get(value) if isinstance(value, compat.Var) else None
+        at = compat.look_up(producer, value)
         if at is None or not _is_transposed(eqns[at]):
             return None
         eqn = eqns[at]
@@ -265,7 +265,7 @@ def _pieces(
         is_zero = isinstance(filling, compat.Literal) and not filling.val
         if holes or not is_zero or any(map(any, others)):
             return None
-        maker = producer.get(piece) if isinstance(piece, compat.Var) else None
+        maker = compat.look_up(producer, piece)
         if maker is None or not _is_transposed(eqns[maker]):
             return None
         found.setdefault(int(start), []).append((int(start), piece, eqn))
@@ -285,7 +285,7 @@ def _summands(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any]:
     left = [var]
     while left:
         value = left.pop()
-        at = producer.get(value) if isinstance(value, compat.Var) else None
+        at = compat.look_up(producer, value)
         eqn = None if at is None else eqns[at]
         if eqn is None or not _is_transposed(eqn):
             return [var]

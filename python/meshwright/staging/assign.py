@@ -61,8 +61,8 @@ def reads(flat: Flat) -> Reads:
     for index, item in enumerate(flat.items):
         found = dict.fromkeys(
             producer[var]
-            for var in item.eqn.invars
-            if isinstance(var, compat.Var) and var in producer
+            for var in compat.variables(item.eqn.invars)
+            if var in producer
         )
         operands.append(list(found))
         for other in found:
@@ -193,7 +193,7 @@ def number_tokens(
         if index in numbers:
             tokens[item.eqn.outvars[-1]] = numbers[index]
             continue
-        given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+        given = compat.variables(item.eqn.invars)
         if not is_mark(item) and len(given) == 1 and given[0] in tokens:
             tokens.update(dict.fromkeys(item.eqn.outvars, tokens[given[0]]))
     return tokens
@@ -298,8 +298,7 @@ def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
         var: number
         for number, each in enumerate(rounds)
         for index in each.indices
-        for var in items[index].eqn.invars
-        if isinstance(var, compat.Var)
+        for var in compat.variables(items[index].eqn.invars)
     }
     rounds_found: list[Stages] = []
     for number, each in enumerate(rounds):
@@ -449,9 +448,8 @@ def free_choices(
         size = max((bytes_of(var.aval) for var in item.eqn.outvars), default=0)
         large = [
             maker
-            for var in item.eqn.invars
-            if isinstance(var, compat.Var)
-            and (maker := table.producer.get(var)) is not None
+            for var in compat.variables(item.eqn.invars)
+            if (maker := table.producer.get(var)) is not None
             and not (_chooses(var, size) or by_numbers[maker])
         ]
         first = max((level[maker] for maker in large), default=0)
@@ -543,8 +541,8 @@ class _Backward:
         for index, item in enumerate(flat.items):
             if item.transposes or stage[index] is None:
                 continue
-            for var in item.eqn.invars:
-                if isinstance(var, compat.Var) and var not in table.producer:
+            for var in compat.variables(item.eqn.invars):
+                if var not in table.producer:
                     self._input_homes.setdefault(var, set()).add(stage[index])
         for index, item in enumerate(flat.items):
             if not (item.transposes or is_mark(item)) and stage[index] is None:
@@ -619,9 +617,7 @@ class _Backward:
         So are the numbers that the operations `numbers` give.
         """
         homes: set[int] | None = None
-        for var in self._flat.items[index].eqn.invars:
-            if not isinstance(var, compat.Var):
-                continue
+        for var in compat.variables(self._flat.items[index].eqn.invars):
             maker = self._table.producer.get(var)
             if is_number(var) and maker not in numbers:
                 continue

@@ -297,7 +297,7 @@ def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
     for index, item in enumerate(flat.items):
         reads = list(item.eqn.invars)
         for position, atom in enumerate(reads):
-            if isinstance(atom, compat.Var) and atom in saved:
+            if compat.is_variable(atom) and atom in saved:
                 maker, original = saved[atom]
                 if stage[maker] != stage[index]:
                     reads[position] = original

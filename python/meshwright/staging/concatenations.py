@@ -66,10 +66,6 @@ class _Layout:
         return None
 
 
-def _is_variable(atom: Any) -> bool:
-    return isinstance(atom, compat.Var)
-
-
 def _shape(atom: Any) -> tuple[int, ...]:
     return getattr(atom.aval, "shape", ())
 
@@ -120,7 +116,7 @@ class Concatenations:
             layout = self._padded(eqn)
         elif self.reads(eqn.invars):
             layout = self._result(eqn)
-            if not self._made_of_inputs.isdisjoint(filter(_is_variable, eqn.invars)):
+            if not self._made_of_inputs.isdisjoint(compat.variables(eqn.invars)):
                 self._made_of_inputs.update(eqn.outvars)
         if layout is not None:
             self._layouts[eqn.outvars[0]] = layout
@@ -128,13 +124,13 @@ class Concatenations:
     def reads(self, atoms: Iterable[Any]) -> bool:
         """Whether something has pieces."""
         return bool(self._layouts) and any(
-            _is_variable(atom) and atom in self._layouts for atom in atoms
+            compat.is_variable(atom) and atom in self._layouts for atom in atoms
         )
 
     def opens(self, atoms: Iterable[Any]) -> bool:
         """Whether a function of these does no more than work on pieces of inputs."""
         found = list(atoms)
-        known = [a for a in found if _is_variable(a) and a in self._made_of_inputs]
+        known = [a for a in compat.variables(found) if a in self._made_of_inputs]
         if not self.reads(known):
             return False
         largest = max(self._size(atom) for atom in known if atom in self._layouts)
@@ -154,7 +150,7 @@ class Concatenations:
 
     def is_of_inputs(self, atoms: Iterable[Any]) -> bool:
         """Whether values are inputs, cast, scaled or put in another shape at most."""
-        return all(map(self._is_raw, filter(_is_variable, atoms)))
+        return all(map(self._is_raw, compat.variables(atoms)))
 
     def _is_raw(self, var: Any) -> bool:
         left = [var]
@@ -173,7 +169,7 @@ class Concatenations:
             if not keeps_elements(eqn):
                 self._raw[at] = False
                 continue
-            operands = [atom for atom in eqn.invars if _is_variable(atom)]
+            operands = compat.variables(eqn.invars)
             unknown = [atom for atom in operands if atom not in self._raw]
             if unknown:
                 left += unknown
@@ -186,7 +182,7 @@ class Concatenations:
         left, steps = [atom], 0
         while left:
             at, steps = left.pop(), steps + 1
-            if not _is_variable(at) or math.prod(_shape(at)) <= 1:
+            if not compat.is_variable(at) or math.prod(_shape(at)) <= 1:
                 continue
             eqn = self._makers.get(at)
             if eqn is None or steps > 64:
@@ -225,7 +221,7 @@ class Concatenations:
         is_scaling = name == "dot_general" and () in map(_shape, eqn.invars)
         if not is_scaling and not _is_elementwise(eqn):
             return None
-        found = {layouts[a] for a in eqn.invars if _is_variable(a) and a in layouts}
+        found = {layouts[a] for a in compat.variables(eqn.invars) if a in layouts}
         layout = next(iter(found))
         if len(found) > 1 or not all(
             self._fits(atom, layout, shape) for atom in eqn.invars
@@ -242,7 +238,7 @@ class Concatenations:
             return False
         if shape[layout.dim] == 1 != whole[layout.dim]:
             return True
-        if _is_variable(atom) and atom in self._layouts:
+        if compat.is_variable(atom) and atom in self._layouts:
             return shape == whole
         return shape == whole and self.is_free(atom)
 
@@ -250,7 +246,7 @@ class Concatenations:
         """The pieces of the derivative of a slice of weights that were put together."""
         layout = self._by_shape.get(_shape(eqn.outvars[0]))
         value = eqn.invars[1]
-        if layout is None or _is_variable(value) or value.val != 0:
+        if layout is None or compat.is_variable(value) or value.val != 0:
             return None
         config = eqn.params["padding_config"]
         others = [sides for dim, sides in enumerate(config) if dim != layout.dim]
@@ -297,7 +293,7 @@ class Concatenations:
         return all(first.piece_with(*part) is not None for part in _parts(eqn, first))
 
     def _layout(self, atom: Any) -> _Layout | None:
-        return self._layouts.get(atom) if _is_variable(atom) else None
+        return compat.look_up(self._layouts, atom)
 
     def _are_summed(self, atoms: Sequence[Any], dims: Sequence[int]) -> bool:
         """Whether a product sums up over pieces of one side, and parts of the other."""
@@ -319,9 +315,9 @@ class Concatenations:
                 whole |= groups.get(var, {var})
             groups.update(dict.fromkeys(whole, whole))
 
-        refused = {out for out in outs if _is_variable(out) and out in layouts}
+        refused = {out for out in compat.variables(outs) if out in layouts}
         for item in items:
-            read = [a for a in item.eqn.invars if _is_variable(a) and a in layouts]
+            read = [a for a in compat.variables(item.eqn.invars) if a in layouts]
             given = [var for var in item.eqn.outvars if var in layouts]
             if given:
                 join([*read, *given])
@@ -335,8 +331,8 @@ class Concatenations:
 
 
 def _is_of_several(eqn: Any) -> bool:
-    operands = set(filter(_is_variable, eqn.invars))
-    is_whole = len(operands) > 1 and all(map(_is_variable, eqn.invars))
+    operands = set(compat.variables(eqn.invars))
+    is_whole = len(operands) > 1 and all(map(compat.is_variable, eqn.invars))
     return is_whole and not _is_explicit(eqn)
 
 
@@ -390,7 +386,7 @@ class _Splitter:
         for item in items:
             self._item = item
             eqn = item.eqn
-            read = [a for a in eqn.invars if _is_variable(a) and a in self._layouts]
+            read = [a for a in compat.variables(eqn.invars) if a in self._layouts]
             if eqn.outvars and eqn.outvars[0] in self._layouts:
                 self._pieces[eqn.outvars[0]] = self._result(eqn)
             elif read:
@@ -403,7 +399,7 @@ class _Splitter:
         return self._made, [self._current(out) for out in outs]
 
     def _current(self, atom: Any) -> Any:
-        return self._instead.get(atom, atom) if _is_variable(atom) else atom
+        return compat.look_up(self._instead, atom, atom)
 
     def _emit(self, primitive: Any, operands: list[Any], aval: Any, **params: Any):
         result, eqn = compat.Var(aval), self._item.eqn
@@ -472,7 +468,7 @@ class _Splitter:
 
     def _part(self, atom: Any, piece: int, layout: _Layout) -> Any:
         """What arithmetic on a piece reads of an operand."""
-        if _is_variable(atom) and atom in self._pieces:
+        if compat.is_variable(atom) and atom in self._pieces:
             return self._pieces[atom][piece]
         atom, shape = self._current(atom), _shape(atom)
         if not shape or (len(shape) > layout.dim and shape[layout.dim] == 1):
@@ -506,7 +502,7 @@ class _Splitter:
     def _operands(self, eqn: Any) -> list[list[Any]]:
         """What an operation that sums up over pieces reads for each of them."""
         dims = eqn.params.get("dimension_numbers", ((),))[0]
-        known = [self._layouts.get(a) if _is_variable(a) else None for a in eqn.invars]
+        known = [compat.look_up(self._layouts, a) for a in eqn.invars]
         layout = next(filter(None, known))
         at = known.index(layout)
         summed = next(

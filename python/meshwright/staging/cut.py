@@ -184,7 +184,7 @@ class _Cutter:
                 eqn = self._operation(eqn, mark, tokens, transposes)
             eqns.append(eqn)
         new = jaxpr.replace(eqns=eqns)
-        found = [tokens.get(var) if _is_var(var) else None for var in jaxpr.outvars]
+        found = [compat.look_up(tokens, var) for var in jaxpr.outvars]
         return compat.ClosedJaxpr(new, closed.consts), found
 
     def _operation(self, eqn: Any, mark: Any, tokens: Any, transposes: int) -> Any:
@@ -197,7 +197,7 @@ class _Cutter:
         known = {
             index: tokens[var]
             for index, var in enumerate(eqn.invars)
-            if _is_var(var) and var in tokens
+            if compat.is_variable(var) and var in tokens
         }
         count = transposes + compat.transpose_count(eqn.source_info.name_stack)
         new, found = self.program(body, known, count)
@@ -221,7 +221,7 @@ class _Cutter:
         if self._layout is not None:
             numbers_of = self._layout.numbers
             stage = [None if at is None else numbers_of[at] for at in stage]
-        outs = [stages.tokens.get(out) if _is_var(out) else None for out in flat.outs]
+        outs = [compat.look_up(stages.tokens, out) for out in flat.outs]
         new, regular = emit(closed, flat, stage, self._graph)
         self.is_regular &= regular
         return new, outs
@@ -301,10 +301,6 @@ def _place_in_tower(flat: Any, tower: str, number: int) -> str:
     marks = [item for item in flat.items if is_own(item)]
     own = [item for item in marks if item.eqn.params["tower"] == tower]
     return source(own[number].eqn)
-
-
-def _is_var(atom: Any) -> bool:
-    return isinstance(atom, compat.Var)
 
 
 def _is_unread(var: Any, flat: Any) -> bool:

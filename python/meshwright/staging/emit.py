@@ -139,7 +139,7 @@ def rootless(flat: Flat) -> set[int]:
     found: set[int] = set()
     for index, item in enumerate(flat.items):
         eqn = item.eqn
-        inputs = [var for var in eqn.invars if isinstance(var, compat.Var)]
+        inputs = compat.variables(eqn.invars)
         if (
             not eqn.effects
             and not is_mark(item)
@@ -223,12 +223,7 @@ class _Emitter:
         return eqn.replace(invars=invars)
 
     def _read(self, atom: Any) -> Any:
-        if isinstance(atom, compat.Literal):
-            return atom
-        return self._same.get(atom, atom)
-
-    def _inputs(self, eqn: Any) -> Iterator[Any]:
-        return (var for var in eqn.invars if isinstance(var, compat.Var))
+        return compat.look_up(self._same, atom, atom)
 
     def _parts(self) -> tuple[_Parts, dict[int, int]]:
         """Parts, and the part of each operation that is not copied."""
@@ -240,7 +235,7 @@ class _Emitter:
             key = None if stage is None else (stage, count)
             needs = {
                 part_of[self._producer[var]]
-                for var in self._inputs(eqn)
+                for var in compat.variables(eqn.invars)
                 if self._producer.get(var) in part_of
             }
             part_of[index] = parts.add(key, index, needs)
@@ -251,9 +246,9 @@ class _Emitter:
         keys = [part.key for part in parts.parts if part.key]
         self.is_regular = len(keys) == len(set(keys)) and all(t < 2 for _, t in keys)
         outs = [self._read(atom) for atom in self._flat.outs]
-        leaving = {var for var in outs if isinstance(var, compat.Var)}
+        leaving = set(compat.variables(outs))
         for index, part in part_of.items():
-            for var in self._inputs(self._eqns[index]):
+            for var in compat.variables(self._eqns[index].invars):
                 if part_of.get(self._producer.get(var), part) != part:
                     leaving.add(var)
         eqns: list[Any] = []
@@ -277,7 +272,8 @@ class _Emitter:
             if index in needed or index in have:
                 continue
             needed.add(index)
-            found = (self._producer.get(var) for var in self._inputs(self._eqns[index]))
+            read = compat.variables(self._eqns[index].invars)
+            found = (self._producer.get(var) for var in read)
             stack.extend(other for other in found if other in self._copied)
         have |= needed & self._copied
         return [self._eqns[index] for index in sorted(needed)]
@@ -287,7 +283,10 @@ class _Emitter:
         made = {var for eqn in body for var in eqn.outvars}
         operands = list(
             dict.fromkeys(
-                var for eqn in body for var in self._inputs(eqn) if var not in made
+                var
+                for eqn in body
+                for var in compat.variables(eqn.invars)
+                if var not in made
             )
         )
         copied = {var for var in made if self._producer[var] in self._copied}

@@ -131,10 +131,6 @@ class Flat:
     is_in_pieces: bool = False
 
 
-def _is_variable(atom: Any) -> bool:
-    return isinstance(atom, compat.Var)
-
-
 def flatten(
     closed: Any,
     transposes: int = 0,
@@ -197,7 +193,7 @@ def flatten(
                 env.update(zip(eqn.outvars, outs, strict=True))
                 continue
             outvars = [fresh(var, env) for var in eqn.outvars]
-            if made_of_nothing.issuperset(filter(_is_variable, operands)):
+            if made_of_nothing.issuperset(compat.variables(operands)):
                 made_of_nothing.update(outvars)
                 count = 0
             info = eqn.source_info.replace(name_stack=whole)

@@ -452,9 +452,8 @@ class _Assignment:
             stage = self._stage[index]
             if item.transposes or is_mark(item) or stage is None:
                 continue
-            for var in [*item.eqn.invars, *item.eqn.outvars]:
-                if isinstance(var, compat.Var):
-                    found.setdefault(var, set()).add(stage)
+            for var in [*compat.variables(item.eqn.invars), *item.eqn.outvars]:
+                found.setdefault(var, set()).add(stage)
         return found
 
     def _settle(self, index: int, stage: int, forward: Mapping[Any, set[int]]) -> int:
@@ -463,8 +462,8 @@ class _Assignment:
         The derivative comes from the stage that read it; what was saved is where its
         own forward was.
         """
-        for var in self._items[index].eqn.invars:
-            if isinstance(var, compat.Var) and not is_number(var):
+        for var in compat.variables(self._items[index].eqn.invars):
+            if not is_number(var):
                 stages = forward.get(var, set())
                 if stages and stage not in stages:
                     stage = min(stage, max(stages))
@@ -483,9 +482,7 @@ class _Assignment:
             if is_mark(item):
                 values = eqn.invars[1:] if eqn.params["linked"] else eqn.invars
                 same |= {
-                    out: same.get(value, value)
-                    if isinstance(value, compat.Var)
-                    else None
+                    out: same.get(value, value) if compat.is_variable(value) else None
                     for out, value in zip(eqn.outvars, values, strict=False)
                 }
                 continue
@@ -493,8 +490,8 @@ class _Assignment:
             if stage is None:
                 continue
             made |= dict.fromkeys(eqn.outvars, (stage, is_back))
-            for var in eqn.invars:
-                if not isinstance(var, compat.Var) or is_number(var):
+            for var in compat.variables(eqn.invars):
+                if is_number(var):
                     continue
                 other, was_back = made.get(same.get(var, var), (stage, is_back))
                 if is_back == was_back and tower[other] != tower[stage]:
@@ -505,7 +502,7 @@ class _Assignment:
 def check_ways(flat: Flat) -> None:
     """Refuses a tower of which nothing that is returned is made."""
     table = reads(flat)
-    outs = {var for var in flat.outs if isinstance(var, compat.Var)}
+    outs = set(compat.variables(flat.outs))
     leads = [False] * len(flat.items)
     for index in reversed(range(len(flat.items))):
         item = flat.items[index]

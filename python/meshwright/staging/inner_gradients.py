@@ -53,7 +53,7 @@ def count_by_work(flat: Flat) -> None:
     for item in flat.items:
         if last_transpose(item):
             continue
-        given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+        given = compat.variables(item.eqn.invars)
         depends = not inner.isdisjoint(given)
         if not item.transposes and _is_layer(item.eqn):
             weights = origins.of(item.eqn)

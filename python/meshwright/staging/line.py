@@ -86,13 +86,12 @@ class _Lining:
         self._flat, self._items, self._copied = flat, flat.items, copied
         self._apart, self._unlined = apart, copied | apart
         self._table: Reads = reads(flat)
-        self._outs = {var for var in flat.outs if isinstance(var, compat.Var)}
+        self._outs = set(compat.variables(flat.outs))
         self._position: list[int | None] = [None] * len(self._items)
         self._var_readers: dict[object, list[int]] = {}
         for index, item in enumerate(self._items):
-            for var in item.eqn.invars:
-                if isinstance(var, compat.Var):
-                    self._var_readers.setdefault(var, []).append(index)
+            for var in compat.variables(item.eqn.invars):
+                self._var_readers.setdefault(var, []).append(index)
         self._companion: dict[object, object] = {}
         self._twins: dict[int, list[int]] = {}
         self._first = repeated(flat)
@@ -476,10 +475,8 @@ class _Lining:
         """The inputs of the body that an operation reads, but for numbers."""
         return frozenset(
             self._companion.get(var, var)
-            for var in self._items[index].eqn.invars
-            if isinstance(var, compat.Var)
-            and self._table.producer.get(var) is None
-            and not is_number(var)
+            for var in compat.variables(self._items[index].eqn.invars)
+            if self._table.producer.get(var) is None and not is_number(var)
         )
 
     def _with_terms(self, line: Sequence[int]) -> list[int]:
@@ -541,7 +538,7 @@ class _Lining:
     def _gives_number(self, index: int) -> bool:
         """Whether an operation makes a number of something larger."""
         eqn = self._items[index].eqn
-        variables = [var for var in eqn.invars if isinstance(var, compat.Var)]
+        variables = compat.variables(eqn.invars)
         return all(map(is_number, eqn.outvars)) and not all(map(is_number, variables))
 
     def _alone(
@@ -591,9 +588,8 @@ class _Lining:
             limit = None if goes_on else min(own, default=None)
             saved = [
                 where
-                for var in item.eqn.invars
-                if isinstance(var, compat.Var)
-                and self._table.producer.get(var) not in self._unlined
+                for var in compat.variables(item.eqn.invars)
+                if self._table.producer.get(var) not in self._unlined
                 and (where := self._last_read(originals.get(var, var), item, limit))
                 is not None
             ]
@@ -655,7 +651,7 @@ class _Lining:
             if index is None or not self._items[index].transposes:
                 return [], None
             item = self._items[index]
-            given = [v for v in item.eqn.invars if isinstance(v, compat.Var)]
+            given = compat.variables(item.eqn.invars)
             if item.eqn.primitive is jax.lax.add_p:  # To the sum of microbatches.
                 given = [v for v in given if self._table.producer.get(v) is not None]
             if len(given) != 1 or (chain and len(self._var_readers[var]) > 1):
@@ -736,7 +732,7 @@ class _Lining:
         return others or same or alike
 
     def _is_cotangent(self, atom: object) -> bool:
-        maker = self._table.producer.get(atom) if isinstance(atom, compat.Var) else None
+        maker = compat.look_up(self._table.producer, atom)
         return (
             maker is not None
             and bool(self._items[maker].transposes)
@@ -747,8 +743,8 @@ class _Lining:
         """What an operation reads of the forward pass, or recomputed of it."""
         return {
             self._originals.get(var, var)
-            for var in item.eqn.invars
-            if isinstance(var, compat.Var) and not self._is_cotangent(var)
+            for var in compat.variables(item.eqn.invars)
+            if not self._is_cotangent(var)
         }
 
     def _send_what_is_small(self) -> None:
@@ -757,7 +753,7 @@ class _Lining:
             item = self._items[index]
             if not item.transposes or self._position[index] is None:
                 continue
-            given = [var for var in item.eqn.invars if isinstance(var, compat.Var)]
+            given = compat.variables(item.eqn.invars)
             found = self._reader_positions(index)
             size = sum(bytes_of(var.aval) for var in item.eqn.outvars)
             if (

@@ -139,7 +139,7 @@ def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:
     missing = [
         var
         for var, flag in zip(eqn.invars, instantiated, strict=True)
-        if not flag and isinstance(var, compat.Var)
+        if not flag and compat.is_variable(var)
     ]
     count = len(eqn.outvars)
     return None, eqn, [True] * count, [True] * count, missing

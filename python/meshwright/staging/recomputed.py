@@ -55,12 +55,12 @@ def _same_place(
 ) -> int:
     """Of equal operations the one that reads what an operation reads, if any does."""
     wanted = [
-        original.get(atom, atom) if isinstance(atom, compat.Var) else None
+        original.get(atom, atom) if compat.is_variable(atom) else None
         for atom in item.eqn.invars
     ]
     for index in alike:
         atoms = flat.items[index].eqn.invars
-        if wanted == [a if isinstance(a, compat.Var) else None for a in atoms]:
+        if wanted == [a if compat.is_variable(a) else None for a in atoms]:
             return index
     return alike[-1]
 

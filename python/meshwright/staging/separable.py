@@ -20,9 +20,7 @@ BARRIER = "optimization_barrier"
 
 
 def _is_large(atom: Any) -> bool:
-    return (
-        isinstance(atom, compat.Var) and math.prod(getattr(atom.aval, "shape", ())) > 1
-    )
+    return compat.is_variable(atom) and math.prod(getattr(atom.aval, "shape", ())) > 1
 
 
 @compat.weakref_lru_cache
@@ -92,7 +90,7 @@ def split_barriers(
         else:
             made.append(item)
         if not (is_passed and (passes(eqn) or eqn.primitive.name == BARRIER)):
-            used.update(atom for atom in eqn.invars if isinstance(atom, compat.Var))
+            used.update(compat.variables(eqn.invars))
     return made[::-1]
 
 

@@ -84,11 +84,11 @@ class _Terms:
     ):
         self._items, self._producer = flat.items, producer
         self._is_early, self._position, self._stage_at = is_early, position, stage_at
-        self._outs = set(filter(_is_variable, flat.outs))
+        self._outs = set(compat.variables(flat.outs))
         self._readers: dict[Any, list[int]] = {}
         for index, item in enumerate(flat.items):
             if not item.transposes:
-                for var in set(filter(_is_variable, item.eqn.invars)):
+                for var in set(compat.variables(item.eqn.invars)):
                     self._readers.setdefault(var, []).append(index)
         self._saved: set[int] = set()  # What only the backward pass reads.
         for index in reversed(range(len(flat.items))):
@@ -129,7 +129,7 @@ class _Terms:
         """Parts that no order of stages computes, with all that these are made of."""
         stages, outside = self._stages, set[int]()
         for index in filter(self._is_part, range(len(self._items))):
-            invars = list(filter(_is_variable, self._items[index].eqn.invars))
+            invars = compat.variables(self._items[index].eqn.invars)
             before = max(map(self._stage_of_numbers, invars), default=0)
             homes: set[int] | None = None
             for var in invars:
@@ -185,7 +185,7 @@ class _Terms:
         """A part and those it is made of; none if it is made of anything else."""
         found, left = {index}, [index]
         while left:
-            for var in filter(_is_variable, self._items[left.pop()].eqn.invars):
+            for var in compat.variables(self._items[left.pop()].eqn.invars):
                 maker = self._producer.get(var)
                 if maker is None or maker in found:
                     continue
@@ -217,7 +217,7 @@ class _Terms:
             read
             and self._is_wanted(index, read)
             and all(map(is_number, read))
-            and any(_is_variable(var) and not is_number(var) for var in eqn.invars)
+            and not all(map(is_number, compat.variables(eqn.invars)))
         )
 
     def _is_wanted(self, index: int, read: Sequence[Any]) -> bool:
@@ -244,7 +244,7 @@ class _Terms:
         first: dict[int, int] = {}
         left, seen = [number], {number}
         while left:
-            for var in filter(_is_variable, self._items[left.pop()].eqn.invars):
+            for var in compat.variables(self._items[left.pop()].eqn.invars):
                 maker = self._producer.get(var)
                 if maker in seen or is_number(var):
                     continue
@@ -266,10 +266,6 @@ class _Terms:
         stage, where = min(stages), self._position[number]
         limit = self._stage_at(number if where is None else where)
         return first[stage] if stage <= limit else None
-
-
-def _is_variable(atom: Any) -> bool:
-    return isinstance(atom, compat.Var)
 
 
 def is_movable(
@@ -294,7 +290,7 @@ def is_movable(
     if item.transposes % 2 == 0 or all(map(is_number, item.eqn.outvars)):
         return False
     reads_number = False
-    for var in filter(_is_variable, item.eqn.invars):
+    for var in compat.variables(item.eqn.invars):
         maker = producer.get(var)
         is_small = is_number(var)
         if maker is not None and flat.items[maker].transposes:

@@ -150,12 +150,12 @@ def _joined(items: Sequence[Item], first: int, second: int) -> list[Item]:
     made = set(items[first].eqn.outvars)
     before, after = [], []
     for item in items[first + 1 : second]:
-        if made.intersection(_inputs(item)):
+        if made.intersection(compat.variables(item.eqn.invars)):
             made.update(item.eqn.outvars)
             after.append(item)
         else:
             before.append(item)
-    if made.intersection(_inputs(items[second])):
+    if made.intersection(compat.variables(items[second].eqn.invars)):
         raise ValueError(
             f"{source(items[second].eqn)}: pipeline.vocabulary: the gradient of the "
             "head depends on the loss that it returns, as that of a power does; "
@@ -179,7 +179,3 @@ def _joined(items: Sequence[Item], first: int, second: int) -> list[Item]:
     )
     joined = Item(eqn, items[second].transposes, items[second].scope)
     return [*items[:first], *before, joined, *after, *items[second + 1 :]]
-
-
-def _inputs(item: Item) -> list[Any]:
-    return [var for var in item.eqn.invars if isinstance(var, compat.Var)]

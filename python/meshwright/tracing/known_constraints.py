@@ -41,26 +41,23 @@ def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
         else sharding
         for index, sharding in shardings.items()
     }
-    results = {var for var in jaxpr.outvars if isinstance(var, compat.Var)}
+    results = set(compat.variables(jaxpr.outvars))
     same: dict[Any, Any] = {}
     eqns = []
     for eqn in jaxpr.eqns:
         if eqn.primitive is compat.sharding_constraint_p:
             (value,), (result,) = eqn.invars, eqn.outvars
-            value = _value(value, same)
-            if result not in results and _says(eqn, _value(value, known)):
+            value = compat.look_up(same, value, value)
+            if result not in results and _says(eqn, compat.look_up(known, value)):
                 same[result] = value
                 continue
-        if any(isinstance(atom, compat.Var) and atom in same for atom in eqn.invars):
-            eqn = eqn.replace(invars=[_value(atom, same) for atom in eqn.invars])
+        invars = [compat.look_up(same, atom, atom) for atom in eqn.invars]
+        if any(a is not b for a, b in zip(invars, eqn.invars, strict=True)):
+            eqn = eqn.replace(invars=invars)
         eqns.append(eqn)
     if not same:
         return closed
     return compat.ClosedJaxpr(jaxpr.replace(eqns=eqns), closed.consts)
-
-
-def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    return values.get(atom, atom) if isinstance(atom, compat.Var) else atom
 
 
 def _says(eqn: Any, known: Any) -> bool:

@@ -119,6 +119,6 @@ def _with_handed_on(jaxpr: Any, num_fixed: int, used: Sequence[bool]) -> list[bo
             continue
         found[at] = True
         atom = jaxpr.outvars[at]
-        if isinstance(atom, compat.Var) and atom in place:
+        if compat.is_variable(atom) and atom in place:
             left.append(place[atom])
     return found

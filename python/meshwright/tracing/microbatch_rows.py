@@ -68,7 +68,7 @@ def _rows(eqn: Any, known: Mapping[Any, Any]) -> NamedSharding | None:
     """How a microbatch is to be split; None if that is not known."""
     (batch,), (result,) = eqn.invars, eqn.outvars
     stack = eqn.source_info.name_stack.stack
-    sharding = known.get(batch) if isinstance(batch, compat.Var) else None
+    sharding = compat.look_up(known, batch)
     if (
         not isinstance(sharding, NamedSharding)
         or not sharding.spec

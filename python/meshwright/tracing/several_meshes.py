@@ -142,7 +142,7 @@ def _constrain_jit(eqn: Any, reference: Mesh) -> list[Any] | None:
         return None
     before, after, invars, outvars = [], [], list(eqn.invars), list(eqn.outvars)
     for index, (value, sharding) in enumerate(zip(invars, shardings[0], strict=True)):
-        if _is_external(sharding, reference) and isinstance(value, compat.Var):
+        if _is_external(sharding, reference) and compat.is_variable(value):
             constraint, invars[index] = constrain(eqn, value, sharding)
             before.append(constraint)
     for index, (value, sharding) in enumerate(zip(outvars, shardings[1], strict=True)):
@@ -168,7 +168,7 @@ def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
     for index, (value, target) in enumerate(zip(invars, devices, strict=True)):
         if not _is_external(target, reference):
             continue
-        if isinstance(value, compat.Var):
+        if compat.is_variable(value):
             constraint, invars[index] = constrain(eqn, value, target)
             before.append(constraint)
         kind = target.memory_kind

@@ -91,9 +91,7 @@ class _Body:
                 self.eqns.append(self._zeros.pop(atom))
 
     def read(self, atom: Any) -> Any:
-        if isinstance(atom, compat.Literal):
-            return atom
-        return self._instead.get(atom, atom)
+        return compat.look_up(self._instead, atom, atom)
 
     def _value(self, atom: Any) -> Any | None:
         """The number that an index is, if it is known."""
