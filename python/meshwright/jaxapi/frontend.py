@@ -47,7 +47,6 @@ Primitive = _FOUND["Primitive"]
 Var = _FOUND["Var"]
 eval_jaxpr = _FOUND["eval_jaxpr"]
 jaxpr_const_args = _FOUND["jaxpr_const_args"]
-new_jaxpr_eqn = _FOUND["new_jaxpr_eqn"]
 ordered_effects = _FOUND["ordered_effects"]
 weakref_lru_cache = _FOUND["weakref_lru_cache"]
 wrap_init = _FOUND["wrap_init"]
@@ -189,6 +188,19 @@ def outermost_trace() -> Any:
     while trace is not None and not isinstance(trace, _EVALUATING):
         found, trace = trace, getattr(trace, "parent_trace", None)
     return found
+
+
+def operation_at(
+    eqn: Any, primitive: Any, operands: Sequence[Any], *results: Any, **params: Any
+) -> Any:
+    """An equation without effects, of the line and the scopes of another one."""
+    return eqn.replace(
+        primitive=primitive,
+        invars=list(operands),
+        outvars=list(results),
+        params=params,
+        effects=set(),
+    )
 
 
 def is_variable(atom: Any) -> bool:

@@ -34,7 +34,7 @@ _PRIMITIVES = "jax.extend.core.primitives"
 
 _NAMES = (
     # Programs with a body.
-    (_CORE, "ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Primitive Var new_jaxpr_eqn"),
+    (_CORE, "ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Primitive Var"),
     ("jax.core jax._src.core", "eval_jaxpr"),
     ("jax._src.core", "eqn_effects jaxpr_const_args"),
     ("jax.ref jax._src.state.types", "AbstractRef"),
@@ -134,7 +134,6 @@ _CALLS = {
     "lower_jaxpr2": (1, ""),
     "make_jaxpr_effects": (4, ""),
     "new_eqn_recipe": (7, ""),
-    "new_jaxpr_eqn": (7, ""),
     "partial_eval_jaxpr_nounits": (2, "instantiate"),
     "prune_closed_jaxpr_outputs": (2, ""),
     "trace_to_jaxpr_dynamic": (2, ""),

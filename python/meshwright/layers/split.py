@@ -164,11 +164,8 @@ class _Body:
 
     def _new(self, primitive: Any, operands: Sequence[Any], aval: Any, **params) -> Any:
         result = compat.Var(aval)
-        info, ctx = self._like.source_info, self._like.ctx
         self.eqns.append(
-            compat.new_jaxpr_eqn(
-                list(operands), [result], primitive, params, set(), info, ctx
-            )
+            compat.operation_at(self._like, primitive, operands, result, **params)
         )
         return result
 

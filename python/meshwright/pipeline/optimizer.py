@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import operator
 import re
@@ -392,7 +393,7 @@ def _part_of(closed: Any, outputs: list[int], last: int) -> tuple[Any, list[int]
     """What gives some results alone, and the inputs that it reads."""
     wanted = [at in outputs for at in range(len(closed.jaxpr.outvars))]
     small, used = compat.remove_dead(closed, wanted, [True] * (last + 1))
-    return small, [at for at, flag in enumerate(used) if flag]
+    return small, list(itertools.compress(itertools.count(), used))
 
 
 def _link(eqn: Any) -> str:

@@ -282,7 +282,7 @@ class _Units:
                 new = None if is_last else new
                 return (value, list(filter(_is_inexact, jax.tree.leaves(new)))), new
 
-            given = [leaf for leaf, flag in zip(leaves, flags, strict=True) if flag]
+            given = list(itertools.compress(leaves, flags))
             (value, _), pullback, new = jax.vjp(loss_of, params, given, has_aux=True)
             return value, new, pullback
 

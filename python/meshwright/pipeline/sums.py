@@ -153,21 +153,14 @@ def _rows(
         for row, ((start, piece, pad), *_) in zip(rows, pieces, strict=True):
             part = compat.Var(piece.aval)
             others = whole.aval.shape[1:]
-            params = {
+            bounds = {
                 "start_indices": (start, *(0 for _ in others)),
                 "limit_indices": (start + piece.aval.shape[0], *others),
-                "strides": None,
             }
             producer[part] = len(eqns)
             eqns.append(
-                compat.new_jaxpr_eqn(
-                    [whole],
-                    [part],
-                    jax.lax.slice_p,
-                    params,
-                    set(),
-                    pad.source_info,
-                    pad.ctx,
+                compat.operation_at(
+                    pad, jax.lax.slice_p, [whole], part, strides=None, **bounds
                 )
             )
             row.append(part)
@@ -310,11 +303,7 @@ def _addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
 
     def make(primitive: Any, operands: list[Any], **params: Any) -> Any:
         result = compat.Var(before.aval)
-        made.append(
-            compat.new_jaxpr_eqn(
-                operands, [result], primitive, params, set(), eqn.source_info, eqn.ctx
-            )
-        )
+        made.append(compat.operation_at(eqn, primitive, operands, result, **params))
         return result
 
     if var.aval.dtype != before.aval.dtype:

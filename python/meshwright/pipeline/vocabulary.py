@@ -18,6 +18,7 @@ such as its part of the softmax.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -177,7 +178,7 @@ class _Cut:
             def of_inexact(piece: Any, given: Any) -> Any:
                 return self._shards.part(number, piece, _filled(others, flags, given))
 
-            given = [x for x, flag in zip(others, flags, strict=True) if flag]
+            given = list(itertools.compress(others, flags))
             return jax.vjp(of_inexact, piece, given)
 
         pairs = [
@@ -197,7 +198,7 @@ class _Cut:
                 every = [*stats[:number], own, *stats[number + 1 :]]
                 return self._shards.combine(every, _filled(others, flags, inexact))
 
-            inexact = [x for x, flag in zip(others, flags, strict=True) if flag]
+            inexact = list(itertools.compress(others, flags))
             _, derive = jax.vjp(of_stats, stats[number], inexact)
             own, direct = derive(given)
             of_weights, of_others = pullback(own)

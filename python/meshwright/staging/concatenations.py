@@ -402,10 +402,8 @@ class _Splitter:
         return compat.look_up(self._instead, atom, atom)
 
     def _emit(self, primitive: Any, operands: list[Any], aval: Any, **params: Any):
-        result, eqn = compat.Var(aval), self._item.eqn
-        new = compat.new_jaxpr_eqn(
-            operands, [result], primitive, params, set(), eqn.source_info, eqn.ctx
-        )
+        result, like = compat.Var(aval), self._item.eqn
+        new = compat.operation_at(like, primitive, operands, result, **params)
         self._made.append(dataclasses.replace(self._item, eqn=new))
         return result
 

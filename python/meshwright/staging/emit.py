@@ -307,16 +307,15 @@ class _Emitter:
         )
         inner = compat.ClosedJaxpr(jaxpr, ())
         first = self._eqns[part.indices[0]]
-        return compat.new_jaxpr_eqn(
-            operands,
-            results,
-            named_computation_p,
-            {
+        return first.replace(
+            primitive=named_computation_p,
+            invars=operands,
+            outvars=results,
+            params={
                 "jaxpr": inner,
                 "name": stage_name(stage, self._graph),
                 "transpose_count": count,
             },
-            compat.eqn_effects(inner, operands),
-            first.source_info.replace(name_stack=compat.NameStack()),
-            first.ctx,
+            effects=compat.eqn_effects(inner, operands),
+            source_info=first.source_info.replace(name_stack=compat.NameStack()),
         )

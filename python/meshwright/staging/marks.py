@@ -55,7 +55,7 @@ def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
         moved = iter(
             mark_p.bind(
                 token,
-                *(t for t, flag in zip(tangents, given, strict=True) if flag),
+                *itertools.compress(tangents, given),
                 linked=True,
                 **_values_of(place, given),
             )
@@ -77,7 +77,7 @@ def _values_of(place: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]
     values = place.get("of", range(len(kept)) if "tower" in place else None)
     if values is None:
         return {}
-    return {"of": tuple(v for v, flag in zip(values, kept, strict=True) if flag)}
+    return {"of": tuple(itertools.compress(values, kept))}
 
 
 def _transpose(cotangents: Any, *args: Any, linked: bool, **place: Any) -> None:
@@ -89,15 +89,11 @@ def _transpose(cotangents: Any, *args: Any, linked: bool, **place: Any) -> None:
     ]
     if not any(kept):
         return
-    pairs = [
-        pair
-        for *pair, flag in zip(cotangents, accumulators, kept, strict=False)
-        if flag
-    ]
-    given = [cotangent for cotangent, _ in pairs]
+    given = list(itertools.compress(cotangents, kept))
     if linked:
         given = mark_p.bind(args[0], *given, linked=True, **_values_of(place, kept))
-    for cotangent, (_, accumulator) in zip(given, pairs, strict=True):
+    receivers = itertools.compress(accumulators, kept)
+    for cotangent, accumulator in zip(given, receivers, strict=True):
         accumulator.accum(cotangent)
 
 
@@ -119,16 +115,11 @@ def _dce(used: Any, live: Any, eqn: Any) -> Any:
         params = {**params, **_values_of(params, used)}
     else:
         keep, used = list(used[:-1]), [*used[:-1], True]
-    new = compat.new_jaxpr_eqn(
-        [var for var, flag in zip(eqn.invars, keep, strict=True) if flag],
-        [var for var, flag in zip(eqn.outvars, used, strict=True) if flag],
-        mark_p,
-        params,
-        eqn.effects,
-        eqn.source_info,
-        eqn.ctx,
+    return keep, eqn.replace(
+        invars=list(itertools.compress(eqn.invars, keep)),
+        outvars=list(itertools.compress(eqn.outvars, used)),
+        params=params,
     )
-    return keep, new
 
 
 def _remat(saveable: Any, unknown: Any, instantiated: Any, eqn: Any) -> Any:

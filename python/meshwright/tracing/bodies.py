@@ -13,6 +13,7 @@ count of a named computation: the transposed body counts one more.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -80,10 +81,6 @@ def run(jaxpr: Any, args: Sequence[Any]) -> list[Any]:
     return compat.eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
 
-def _where(flags: Sequence[bool], items: Sequence[Any]) -> list[Any]:
-    return [item for flag, item in zip(flags, items, strict=True) if flag]
-
-
 def _with_zeros(
     nonzero: Sequence[bool], values: Sequence[Any], avals: Sequence[Any]
 ) -> list[Any]:
@@ -99,7 +96,8 @@ def _jvp_rule(prim: Any) -> Callable[..., Any]:
     def rule(primals, tangents, *, jaxpr, **params):
         nonzero = [not isinstance(tangent, compat.Zero) for tangent in tangents]
         body, nonzero_out = compat.jvp_jaxpr(jaxpr, nonzero, instantiate=False)
-        outs = prim.bind(*primals, *_where(nonzero, tangents), jaxpr=body, **params)
+        given = itertools.compress(tangents, nonzero)
+        outs = prim.bind(*primals, *given, jaxpr=body, **params)
         count = len(jaxpr.out_avals)
         avals = [aval.to_tangent_aval() for aval in jaxpr.out_avals]
         return outs[:count], _with_zeros(nonzero_out, outs[count:], avals)
@@ -146,7 +144,7 @@ def _linearize_rule(prim: Any) -> Callable[..., Any]:
         def tangents_of(residuals, structured, *tangents):
             outs = prim.bind(
                 *residuals,
-                *_where(nonzero, tangents),
+                *itertools.compress(tangents, nonzero),
                 *jax.tree.leaves(structured),
                 jaxpr=tangent_jaxpr,
                 **params,
@@ -219,7 +217,7 @@ def _partial_eval_rule(prim: Any) -> Callable[..., Any]:
         outs = prim.bind(*known_args, jaxpr=known_jaxpr, **params)
         outs = [outs[at] for at in position]
         residuals = map(trace.new_instantiated_const, outs[num_known:])
-        operands = [*residuals, *_where(unknown, tracers)]
+        operands = [*residuals, *itertools.compress(tracers, unknown)]
         results = [
             compat.JaxprTracer(trace, compat.PartialVal.unknown(aval), None)
             for aval in staged_jaxpr.out_avals
@@ -278,13 +276,10 @@ def _dce_rule(used_outputs, live_inputs, eqn):
     body, used_inputs = _remove_dead(
         eqn.params["jaxpr"], tuple(used_outputs), tuple(live_inputs)
     )
-    operands = _where(used_inputs, eqn.invars)
-    return used_inputs, compat.new_jaxpr_eqn(
-        operands,
-        _where(used_outputs, eqn.outvars),
-        eqn.primitive,
-        dict(eqn.params, jaxpr=body),
-        compat.eqn_effects(body, operands),
-        eqn.source_info,
-        eqn.ctx,
+    operands = list(itertools.compress(eqn.invars, used_inputs))
+    return used_inputs, eqn.replace(
+        invars=operands,
+        outvars=list(itertools.compress(eqn.outvars, used_outputs)),
+        params=dict(eqn.params, jaxpr=body),
+        effects=compat.eqn_effects(body, operands),
     )

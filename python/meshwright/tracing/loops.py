@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ def carry_captured(
     """
     *operands, index = jaxpr.jaxpr.invars
     captured, carried = operands[:num_captured], operands[num_captured:]
-    written = [var for var, flag in zip(captured, moved, strict=True) if flag]
+    written = list(itertools.compress(captured, moved))
     invars = [var for var, flag in zip(captured, moved, strict=True) if not flag]
     invars += [*carried, *written, index]
     outvars = list(jaxpr.jaxpr.outvars)
@@ -92,27 +93,24 @@ def without_dead_carry(
         grown = [a or b for a, b in zip(needed, carried, strict=True)]
     kept = [*read[:num_fixed], *needed]
     jaxpr = body.jaxpr.replace(
-        invars=[var for var, flag in zip(invars, [*kept, True], strict=True) if flag],
+        invars=list(itertools.compress(invars, [*kept, True])),
         debug_info=body.jaxpr.debug_info.with_unknown_names(),
     )
     body = compat.ClosedJaxpr(jaxpr, body.consts)
-    operands = [atom for atom, flag in zip(eqn.invars, kept, strict=True) if flag]
+    operands = list(itertools.compress(eqn.invars, kept))
     num_fixed = sum(read[:num_fixed])
-    return kept, compat.new_jaxpr_eqn(
-        operands,
-        [var for var, flag in zip(eqn.outvars, needed, strict=True) if flag],
-        eqn.primitive,
-        {**params, "jaxpr": body, "num_captured": num_fixed},
-        compat.eqn_effects(body, operands),
-        eqn.source_info,
-        eqn.ctx,
+    return kept, eqn.replace(
+        invars=operands,
+        outvars=list(itertools.compress(eqn.outvars, needed)),
+        params={**params, "jaxpr": body, "num_captured": num_fixed},
+        effects=compat.eqn_effects(body, operands),
     )
 
 
 def _with_handed_on(jaxpr: Any, num_fixed: int, used: Sequence[bool]) -> list[bool]:
     """Which values are carried, with those that become one that is used."""
     place = {var: at for at, var in enumerate(jaxpr.invars[num_fixed:-1])}
-    found, left = [False] * len(used), [at for at, flag in enumerate(used) if flag]
+    found, left = [False] * len(used), list(itertools.compress(itertools.count(), used))
     while left:
         at = left.pop()
         if found[at]:

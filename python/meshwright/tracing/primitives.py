@@ -8,6 +8,7 @@ holds what `meshwright.jit` makes of the same primitives.
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import jax
@@ -151,7 +152,7 @@ def _discharge_loop(in_avals, out_avals, strip, *args, jaxpr, num_captured, **pa
         written_first=False,
     )
     kept = [arg for arg, flag in zip(args, written, strict=True) if not flag]
-    references = [arg for arg, flag in zip(args, written, strict=True) if flag]
+    references = list(itertools.compress(args, written))
     num_captured -= len(references)
     outs = for_p.bind(
         *kept, *references, jaxpr=body, num_captured=num_captured, **params

@@ -113,19 +113,15 @@ def constrain(eqn: Any, value: Any, sharding: NamedSharding) -> tuple[Any, Any]:
     result = compat.Var(value.aval)
     spec = sharding.spec
     open_dims = {i for i, dim in enumerate(spec) if dim is PartitionSpec.UNCONSTRAINED}
-    constraint = compat.new_jaxpr_eqn(
-        [value],
-        [result],
+    constraint = compat.operation_at(
+        eqn,
         compat.sharding_constraint_p,
-        {
-            "sharding": sharding.with_memory_kind(None),
-            "layout": None,
-            "context_mesh": compat.empty_mesh,
-            "unconstrained_dims": frozenset(open_dims),
-        },
-        set(),
-        eqn.source_info,
-        eqn.ctx,
+        [value],
+        result,
+        sharding=sharding.with_memory_kind(None),
+        layout=None,
+        context_mesh=compat.empty_mesh,
+        unconstrained_dims=frozenset(open_dims),
     )
     return constraint, result
 

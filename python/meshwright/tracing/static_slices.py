@@ -198,9 +198,7 @@ class _Body:
         self, eqn: Any, primitive: Any, operands: Sequence[Any], **params: Any
     ) -> Any:
         self.changes = True
-        return compat.new_jaxpr_eqn(
-            operands, eqn.outvars, primitive, params, set(), eqn.source_info, eqn.ctx
-        )
+        return compat.operation_at(eqn, primitive, operands, *eqn.outvars, **params)
 
     def _with_bodies(self, eqn: Any) -> Any:
         body = eqn.params["jaxpr"] if eqn.primitive is for_p else body_of(eqn)
