@@ -35,25 +35,26 @@ from .differences import remove_dead as remove_dead
 from .differences import write_contents as write_contents
 from .names import FOUND as _FOUND
 
-# Programs with a body.
-AbstractRef = _FOUND["AbstractRef"]
+# What this module uses of the table itself.
 ClosedJaxpr = _FOUND["ClosedJaxpr"]
-DropVar = _FOUND["DropVar"]
-Jaxpr = _FOUND["Jaxpr"]
-JaxprEqn = _FOUND["JaxprEqn"]
 Literal = _FOUND["Literal"]
-NameStack = _FOUND["NameStack"]
-Primitive = _FOUND["Primitive"]
 Var = _FOUND["Var"]
-eval_jaxpr = _FOUND["eval_jaxpr"]
-jaxpr_const_args = _FOUND["jaxpr_const_args"]
-ordered_effects = _FOUND["ordered_effects"]
-weakref_lru_cache = _FOUND["weakref_lru_cache"]
-wrap_init = _FOUND["wrap_init"]
-
-# Shardings and settings inside programs.
-UNSPECIFIED = _FOUND["UNSPECIFIED"]
 TypedNdArray = _FOUND["TypedNdArray"]
+trace_context = _FOUND["trace_context"]
+fancy_primitive_batchers = _FOUND["fancy_primitive_batchers"]
+primitive_batchers = _FOUND["primitive_batchers"]
+ir = _FOUND["ir"]
+make_ir_context = _FOUND["make_ir_context"]
+
+# Names that say more here than there.
+batch_jaxpr = _FOUND["batch_jaxpr2"]
+backward_pass = _FOUND["backward_pass3"]
+ir_constant = _FOUND["_ir_constant"]
+current_source_info = _FOUND["current"]
+empty_mesh = _FOUND["empty_abstract_mesh"]
+memory_space = _FOUND["mem_kind_to_space"]
+summarize_source = _FOUND["summarize"]
+# Operations that lower their bodies with hoisted constants.
 constant_passing = (
     _FOUND["closed_call_p"],
     _FOUND["cond_p"],
@@ -64,56 +65,10 @@ constant_passing = (
     _FOUND["scan_p"],
     _FOUND["while_p"],
 )
-device_put_p = _FOUND["device_put_p"]
-jit_p = _FOUND["jit_p"]
-sharding_constraint_p = _FOUND["sharding_constraint_p"]
-trace_context = _FOUND["trace_context"]
 
-# Differentiation and batching.
-ValAccum = _FOUND["ValAccum"]
-Zero = _FOUND["Zero"]
-batch_jaxpr = _FOUND["batch_jaxpr2"]
-backward_pass = _FOUND["backward_pass3"]
-deflinear2 = _FOUND["deflinear2"]
-defvectorized = _FOUND["defvectorized"]
-fancy_primitive_batchers = _FOUND["fancy_primitive_batchers"]
-fancy_transposes = _FOUND["fancy_transposes"]
-jvp_jaxpr = _FOUND["jvp_jaxpr"]
-primitive_batchers = _FOUND["primitive_batchers"]
-primitive_jvps = _FOUND["primitive_jvps"]
-project_accums = _FOUND["project_accums"]
-unproject_accums = _FOUND["unproject_accums"]
-
-# Partial evaluation and dead code.
-JaxprTracer = _FOUND["JaxprTracer"]
-PartialVal = _FOUND["PartialVal"]
-closed_call_partial_eval_custom_rule = _FOUND["closed_call_partial_eval_custom_rule"]
-custom_partial_eval_rules = _FOUND["custom_partial_eval_rules"]
-make_jaxpr_effects = _FOUND["make_jaxpr_effects"]
-new_eqn_recipe = _FOUND["new_eqn_recipe"]
-partial_eval_jaxpr_custom_rules = _FOUND["partial_eval_jaxpr_custom_rules"]
-partial_eval_jaxpr_nounits = _FOUND["partial_eval_jaxpr_nounits"]
-prune_closed_jaxpr_outputs = _FOUND["prune_closed_jaxpr_outputs"]
-trace_to_jaxpr_dynamic = _FOUND["trace_to_jaxpr_dynamic"]
-
-# Lowering.
-TokenSet = _FOUND["TokenSet"]
-ir_constant = _FOUND["_ir_constant"]
-core_call_lowering = _FOUND["core_call_lowering"]
-func = _FOUND["func"]
-ir = _FOUND["ir"]
-sdy = _FOUND["sdy"]
-jaxpr_subcomp = _FOUND["jaxpr_subcomp"]
-lower_fun = _FOUND["lower_fun"]
-make_ir_context = _FOUND["make_ir_context"]
-mpmd = _FOUND["mpmd"]
-register_lowering = _FOUND["register_lowering"]
-
-# Names that say more here than there.
-current_source_info = _FOUND["current"]
-empty_mesh = _FOUND["empty_abstract_mesh"]
-memory_space = _FOUND["mem_kind_to_space"]
-summarize_source = _FOUND["summarize"]
+# All else that the table has, unless `differences` gives it another shape.
+for _name, _value in _FOUND.items():
+    globals().setdefault(_name, _value)
 
 _EVALUATING = _FOUND["EvalTrace"]
 _TRANSFORMING = _FOUND["JVPTrace"], _FOUND["LinearizeTrace"], _FOUND["BatchTrace"]

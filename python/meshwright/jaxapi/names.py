@@ -34,7 +34,7 @@ _PRIMITIVES = "jax.extend.core.primitives"
 
 _NAMES = (
     # Programs with a body.
-    (_CORE, "ClosedJaxpr DropVar Jaxpr JaxprEqn Literal Primitive Var"),
+    (_CORE, "ClosedJaxpr DropVar Jaxpr Literal Primitive Var"),
     ("jax.core jax._src.core", "eval_jaxpr"),
     ("jax._src.core", "eqn_effects jaxpr_const_args"),
     ("jax.ref jax._src.state.types", "AbstractRef"),
