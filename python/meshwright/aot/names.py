@@ -127,24 +127,13 @@ def memory_limit(device: Any) -> int | None:
 
 def device_name(device: Any) -> str | None:
     """What the cost model calls a device; None if it does not know its kind."""
-    if device.platform == "cpu":
-        return "cpu"
-    for name, generation in GENERATIONS.items():
-        if generation.kind == device.device_kind:
-            tpu = f"{_TPU_PREFIX}{name}"
-            return tpu if tpu in device_figures() else name
-    for name in gpu_names():
-        if device_figures()[name]["xla"]["kind"] == device.device_kind:
-            return name
-    return None
+    return "cpu" if device.platform == "cpu" else device_names().get(device.device_kind)
 
 
 def clock_rate(device: Any) -> float | None:
     """Cycles of a TPU in a second, in which its compiler estimates; else None."""
-    for generation in GENERATIONS.values():
-        if generation.kind == device.device_kind:
-            return generation.clock
-    return None
+    target = _by_kind().get(device.device_kind)
+    return GENERATIONS[target.kind].clock if target and target.is_tpu else None
 
 
 def _times(shape: tuple[int, ...]) -> str:
