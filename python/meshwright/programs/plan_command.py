@@ -13,7 +13,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 
-from meshwright.programs.planning import plan_text
+from meshwright.programs.planning import PlannedText, plan
 from meshwright.runtime.run.command import fail, plain, run
 
 
@@ -36,9 +36,8 @@ def main(*words: str) -> int:
     if options.device == "cpu" and options.devices and options.devices > 0:
         jax.config.update("jax_num_cpu_devices", options.devices)
     try:
-        found = plan_text(
-            _read(options.input),
-            not options.input.endswith(".json"),
+        found = plan(
+            PlannedText(_read(options.input), not options.input.endswith(".json")),
             device=options.device,
             devices=options.devices,
             memory=options.memory,

@@ -8,7 +8,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -75,6 +75,13 @@ class Plan:
             json.dump(self.config, file, indent=1)
 
 
+class PlannedText(NamedTuple):
+    """What a file has of a model, for `plan`: a program, or layers as JSON."""
+
+    text: str | bytes
+    is_program: bool
+
+
 def plan(
     layers: Any,
     *,
@@ -132,43 +139,7 @@ def plan(
       >>> found.config["assignment"]["block0"]
       ['mesh0', 0]
     """
-    is_program = isinstance(layers, jax.stages.Lowered)
-    if is_program:
-        if batch is not None or dtype is not None:
-            raise ValueError("plan: batch and dtype of a lowered function are its own")
-        text: str | bytes = layers.as_text("stablehlo")
-    else:
-        text = _layers_text(layers, batch, dtype)
-    return plan_text(
-        text,
-        is_program,
-        device=device,
-        devices=devices,
-        memory=memory,
-        schedules=schedules,
-        microbatches=microbatches,
-        meshes=meshes,
-        costs=costs,
-        compile=compile,
-        target=target,
-    )
-
-
-def plan_text(
-    text: str | bytes,
-    is_program: bool,
-    *,
-    device: str | os.PathLike | None,
-    devices: int | None,
-    memory: str | float | None,
-    schedules: Sequence[str],
-    microbatches: Sequence[int],
-    meshes: Sequence[int],
-    costs: Sequence[str],
-    compile: int | None,
-    target: str | None,
-) -> Plan:
-    """The same as `plan`, for a text: layers as JSON, or a program."""
+    text, is_program = _text_of(layers, batch, dtype)
     place = None
     if compile is not None:
         if compile < 1:
@@ -239,7 +210,13 @@ def plan_text(
     )
 
 
-def _layers_text(layers: Any, batch: int | None, dtype: str | None) -> str:
+def _text_of(layers: Any, batch: int | None, dtype: str | None) -> PlannedText:
+    if isinstance(layers, PlannedText):
+        return layers
+    if isinstance(layers, jax.stages.Lowered):
+        if batch is not None or dtype is not None:
+            raise ValueError("plan: batch and dtype of a lowered function are its own")
+        return PlannedText(layers.as_text("stablehlo"), True)
     if isinstance(layers, (str, bytes, Mapping)) or not isinstance(layers, Sequence):
         raise TypeError(
             "plan: expected a sequence of mappings, one for each layer, or what "
@@ -256,7 +233,7 @@ def _layers_text(layers: Any, batch: int | None, dtype: str | None) -> str:
         request["batch"] = batch
     if dtype is not None:
         request["dtype"] = dtype
-    return json.dumps(request, default=_plain)
+    return PlannedText(json.dumps(request, default=_plain), False)
 
 
 def _plain(value: Any) -> Any:

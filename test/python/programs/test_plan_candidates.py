@@ -5,7 +5,7 @@ import json
 import jax
 import jax.numpy as jnp
 import pytest
-from meshwright.programs.planning import plan_text
+from meshwright.programs.planning import PlannedText
 from support import runtime_programs  # noqa: F401  # Its CPU devices.
 from support.tools import ROOT
 
@@ -105,10 +105,8 @@ def test_shardings_along_axes_that_no_plan_has():
 
 def test_what_does_not_compile_is_said():
     program = (ROOT / "test/Planning/plan-program.mlir").read_text()
-    options = dict.fromkeys(("memory", "target"))
-    options |= dict.fromkeys(("schedules", "microbatches", "meshes", "costs"), ())
     with pytest.raises(ValueError, match=r"dec, out.* does not compile.*big"):
-        plan_text(program, True, device="cpu", devices=2, compile=2, **options)
+        mw.plan(PlannedText(program, True), device="cpu", devices=2, compile=2)
 
 
 @pytest.mark.parametrize(
