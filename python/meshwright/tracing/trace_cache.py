@@ -174,22 +174,28 @@ def trace(
     Returns:
       What is to be applied, to which operands.
     """
+    body, lifted, is_leaf = function, None, None
     if not carry and (roots := find(function, (args, kwargs))):
-        lifted = Lifted(function, roots)
-        return _trace_lifted(lifted, function, (lifted.state, *args), kwargs, scope)
-    leaves, tree = jax.tree.flatten((args, kwargs))
+        lifted, is_leaf = Lifted(function, roots), is_stateful
+        body, args = lifted.body, (lifted.state, *args)
+    leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_leaf)
     keeps_numbers = is_equinox_module if carry else is_module
     leaves = wrap_leaves(leaves, tree, keeps_numbers)
     arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
-    session = _sessions.shared
+
+    def make() -> tuple[Any, list[Any], Any]:
+        return _trace(function, body, leaves, tree, scope, is_leaf, keeps_numbers)
+
+    def applied(jaxpr: Any, captured: list[Any], out_tree: Any) -> Traced:
+        operands = [*captured, *arrays]
+        return Traced(jaxpr, operands, len(captured), out_tree, lifted)
+
+    session = None if lifted else _sessions.shared
     static = [leaf.value for leaf in leaves if is_static(leaf)]
     description = None if session is None else describe(function, tree, static)
     # Boxes may hold something of another type at the next call.
     if description is None or any(map(compat.is_box, arrays)):
-        jaxpr, captured, out_tree = _trace(
-            function, leaves, tree, scope, keeps_numbers=keeps_numbers
-        )
-        return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)
+        return applied(*make())
     key = (
         description[0],
         keeps_numbers,
@@ -202,46 +208,25 @@ def trace(
     enclosing = compat.current_trace()
     found = session.traces.get(key) or session.traces.get((key, id(enclosing)))
     if found is None:
-        jaxpr, captured, out_tree = _trace(
-            function, leaves, tree, scope, keeps_numbers=keeps_numbers
-        )
-        found = (jaxpr, captured, out_tree), (description[1], enclosing)
+        found = make(), (description[1], enclosing)
+        _, captured, out_tree = found[0]
         # What tracing changed must be changed at the next call, too.
         after = describe(function, tree, static)
         unchanged = after is not None and after[0] == description[0]
         if unchanged and not occur_in(out_tree):
             session.traces[(key, id(enclosing)) if captured else key] = found
-    jaxpr, captured, out_tree = found[0]
-    return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree)
-
-
-def _trace_lifted(
-    lifted: Lifted,
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    scope: str | None,
-) -> Traced:
-    leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_stateful)
-    leaves = wrap_leaves(leaves, tree)
-    arrays = [compat.snapshot(leaf) for leaf in leaves if not is_static(leaf)]
-    jaxpr, captured, out_tree = _trace(
-        function, leaves, tree, scope, body=lifted.body, is_leaf=is_stateful
-    )
-    return Traced(jaxpr, [*captured, *arrays], len(captured), out_tree, lifted)
+    return applied(*found[0])
 
 
 def _trace(
     function: Callable[..., Any],
+    body: Callable[..., Any],
     leaves: Sequence[Any],
     tree: Any,
     scope: str | None,
-    body: Callable[..., Any] | None = None,
-    is_leaf: Callable[[Any], bool] | None = None,
-    keeps_numbers: Callable[[type], bool] = is_module,
+    is_leaf: Callable[[Any], bool] | None,
+    keeps_numbers: Callable[[type], bool],
 ) -> tuple[Any, list[Any], Any]:
-    body = body or function
-
     def scoped(*args, **kwargs):
         args, kwargs = unwrap((args, kwargs))
         with jax.named_scope(scope) if scope else contextlib.nullcontext():
