@@ -154,22 +154,29 @@ def _marked_class(kind: type, method: str, tower: str | None) -> type:
         args, kwargs = _with_mark(kind.__name__, args, kwargs, tower)
         return call(self, *args, **kwargs)
 
+    return _subclass(kind, **{method: marked_call, "_mpmd_is_marked": True})
+
+
+def _subclass(kind: type, **body: Any) -> type:
     # What is saved, printed or named after a class, goes by that of the user.
     names = ("__module__", "__qualname__", "__doc__")
-    body = {name: getattr(kind, name) for name in names}
-    body |= {method: marked_call, "_mpmd_is_marked": True}
+    body |= {name: getattr(kind, name) for name in names}
     return types.new_class(kind.__name__, (kind,), {}, lambda ns: ns.update(body))
 
 
+def _copy_as(kind: type, module: Any) -> Any:
+    """A module of a class with the attributes of another one."""
+    copy = object.__new__(kind)
+    for name, value in vars(module).items():
+        object.__setattr__(copy, name, value)
+    return copy
+
+
 def _class_for(
-    path: str,
-    module: Any,
-    is_module: Callable[..., bool],
-    method: str,
-    tower: str | None,
+    path: str, module: Any, base: type, method: str, tower: str | None
 ) -> type:
     kind = type(module)
-    if not is_module(module) or not callable(module):
+    if not isinstance(module, base) or not callable(module):
         raise TypeError(
             f"{_WHAT}: {path} is of type {kind.__name__}, which is not called; give "
             "the path of a module that is called with activations"
@@ -196,57 +203,48 @@ def _parts(value: Any) -> Mapping[str, Any]:
     return found
 
 
-def _find(model: Any, path: str, is_module: Callable[..., bool]) -> Any:
+def _find(model: Any, path: str, base: type) -> Any:
     value = model
     for step in path.split(_SEPARATOR):
         parts = _parts(value)
         if step not in parts:
-            raise _unknown(path, _paths(model, is_module))
+            raise _unknown(path, _paths(model, base))
         value = parts[step]
     return value
 
 
-def _paths(model: Any, is_module: Callable[..., bool]) -> Iterator[str]:
+def _paths(model: Any, base: type) -> Iterator[str]:
     """The paths of all modules in a model."""
     seen = {id(model)}
     stack = [((), model)]
     while stack:
         path, value = stack.pop()
-        if path and is_module(value):
+        if path and isinstance(value, base):
             yield _SEPARATOR.join(path)
         for step, part in reversed(_parts(value).items()):
-            holds_more = is_module(part) or isinstance(part, (Mapping, list, tuple))
+            holds_more = isinstance(part, (base, Mapping, list, tuple))
             if holds_more and id(part) not in seen:
                 seen.add(id(part))
                 stack.append(((*path, step), part))
 
 
 def _mark_nnx(model: Any, paths: Mapping[str, str | None], nnx: Any) -> Any:
-    def is_module(value: Any) -> bool:
-        return isinstance(value, nnx.Pytree)
-
     result = nnx.clone(model, variables=False, graph=True)
     for path, tower in paths.items():
-        module = _find(result, path, is_module)
-        kind = _class_for(path, module, is_module, "__call__", tower)
+        module = _find(result, path, nnx.Pytree)
+        kind = _class_for(path, module, nnx.Pytree, "__call__", tower)
         object.__setattr__(module, "__class__", kind)
     return result
 
 
 def _mark_equinox(model: Any, paths: Mapping[str, str | None], eqx: Any) -> Any:
-    def is_module(value: Any) -> bool:
-        return isinstance(value, eqx.Module)
-
     def replaced(path: str, module: Any) -> Any:
-        kind = _class_for(path, module, is_module, "__call__", paths[path])
-        copy = object.__new__(kind)
-        for name, value in vars(module).items():
-            object.__setattr__(copy, name, value)
-        return copy
+        kind = _class_for(path, module, eqx.Module, "__call__", paths[path])
+        return _copy_as(kind, module)
 
     for path in paths:
         model = eqx.tree_at(
-            lambda tree, path=path: _find(tree, path, is_module),
+            lambda tree, path=path: _find(tree, path, eqx.Module),
             model,
             replace_fn=functools.partial(replaced, path),
         )
@@ -254,15 +252,12 @@ def _mark_equinox(model: Any, paths: Mapping[str, str | None], eqx: Any) -> Any:
 
 
 def _mark_keras(model: Any, paths: Mapping[str, str | None], keras: Any) -> Any:
-    def is_module(value: Any) -> bool:
-        return isinstance(value, keras.Layer)
-
-    layers = [(path, _find(model, path, is_module)) for path in paths]
+    layers = [_find(model, path, keras.Layer) for path in paths]
     kinds = [
-        _class_for(path, layer, is_module, "call", paths[path])
-        for path, layer in layers
+        _class_for(path, layer, keras.Layer, "call", tower)
+        for (path, tower), layer in zip(paths.items(), layers, strict=True)
     ]
-    for (_, layer), kind in zip(layers, kinds, strict=True):
+    for layer, kind in zip(layers, kinds, strict=True):
         object.__setattr__(layer, "__class__", kind)
     return model
 
@@ -338,11 +333,5 @@ def _mark_linen(model: Any, paths: Mapping[str, str | None], linen: Any) -> Any:
         marks.check(self)
         return result
 
-    names = ("__module__", "__qualname__", "__doc__")
-    body = {name: getattr(plain, name) for name in names}
-    body |= {"apply": apply, "__call__": call, "_mpmd_marked_paths": marks._paths}
-    new = types.new_class(plain.__name__, (plain,), {}, lambda ns: ns.update(body))
-    copy = object.__new__(new)
-    for name, value in vars(model).items():
-        object.__setattr__(copy, name, value)
-    return copy
+    body = {"apply": apply, "__call__": call, "_mpmd_marked_paths": marks._paths}
+    return _copy_as(_subclass(plain, **body), model)
