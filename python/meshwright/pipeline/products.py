@@ -158,13 +158,19 @@ def ignoring_part(get: Get) -> GetLate:
     return lambda context, part: get(context)
 
 
-def all_parts(get: GetLate) -> GetLate:
-    """What is the same for all parts is computed once."""
-    return lambda context, part: context.once(get, lambda: get(context, 0))
+def resized(sizes: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
+    """The sizes of dimensions with another one along an axis."""
+    return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
 def flat_of(get: GetLate, shape: Sequence[int]) -> Callable[[int], GetLate | None]:
     return lambda axis: get if not shape or shape[axis] == 1 else None
+
+
+def combined(get: Get, shape: Sequence[int], own: Get | None = None) -> Late:
+    """A value that is the same for all parts, computed once where they meet."""
+    late = ignoring_part(once(get))
+    return Late(late, flat_of(late, shape), own)
 
 
 def first_of(value: Any, axis: int) -> Any:

@@ -42,21 +42,23 @@ from .products import (
     Late,
     Product,
     UnsplittableError,
-    all_parts,
     apply,
     apply_late,
     bind,
+    combined,
     each,
     exponential,
     first_of,
-    flat_of,
     ignoring_part,
     inverse,
     negative,
     once,
     once_late,
+    resized,
     times,
 )
+
+_REDUCTIONS = {"reduce_max": jnp.max, "reduce_min": jnp.min, "reduce_sum": jnp.sum}
 
 
 class Shards:
@@ -204,6 +206,8 @@ class Shards:
         rule = getattr(self, "_cut_" + name, None)
         if name in ELEMENTWISE:
             return [self._elementwise(eqn, values, axis)]
+        if name in _REDUCTIONS:
+            return [self._reduced(eqn, values[0], axis, _REDUCTIONS[name])]
         if rule is None:
             raise UnsplittableError("reads all entries of the vocabulary")
         return [rule(eqn, values, axis)]
@@ -211,10 +215,7 @@ class Shards:
     def _early(self, eqn: Any, values: Sequence[Early]) -> list[Early]:
         """What no weight leads to; of that a part computes no more than its share."""
 
-        def compute(context: Context) -> list[Any]:
-            return bind(eqn, [value.get(context) for value in values])
-
-        every = once(compute)
+        every = once(lambda c: bind(eqn, [value.get(c) for value in values]))
         found = []
         for index in range(len(eqn.outvars)):
             get = functools.partial(lambda index, c: every(c)[index], index)
@@ -230,9 +231,9 @@ class Shards:
         def cut(context: Context, axis: int) -> Any:
             if not shape:
                 return get(context)
-            local = [*shape[:axis], self._rows, *shape[axis + 1 :]]
+            local = resized(shape, axis, self._rows)
             if name == "iota":
-                made = bind(eqn, [], shape=tuple(local))[0]
+                made = bind(eqn, [], shape=local)[0]
                 if eqn.params["dimension"] != axis:
                     return made
                 return made + jnp.asarray(context.part * self._rows, made.dtype)
@@ -241,7 +242,7 @@ class Shards:
                 value = values[0].get(context)
                 if axis in dims and value.shape[dims.index(axis)] != 1:
                     value = values[0].cut(context, dims.index(axis))
-                return bind(eqn, [value], shape=tuple(local))[0]
+                return bind(eqn, [value], shape=local)[0]
             if name in ELEMENTWISE:
                 return bind(eqn, [value.cut(context, axis) for value in values])[0]
             return whole(context, axis)
@@ -251,29 +252,14 @@ class Shards:
         )
 
     def _late(self, eqn: Any, values: Sequence[Any]) -> list[Late]:
-        def compute(context: Context, part: int) -> list[Any]:
-            return bind(
-                eqn,
-                [
-                    v.get(context, part) if isinstance(v, Late) else v.get(context)
-                    for v in values
-                ],
-            )
-
-        every = once_late(compute)
+        getters = [
+            v.get if isinstance(v, Late) else ignoring_part(v.get) for v in values
+        ]
+        owns = [v.own if isinstance(v, Late) else v.get for v in values]
+        every = once_late(lambda c, part: bind(eqn, [get(c, part) for get in getters]))
         own = None
-        if all(isinstance(v, Early) or v.own is not None for v in values):
-
-            def compute_own(context: Context) -> list[Any]:
-                return bind(
-                    eqn,
-                    [
-                        v.own(context) if isinstance(v, Late) else v.get(context)
-                        for v in values
-                    ],
-                )
-
-            own = once(compute_own)
+        if None not in owns:
+            own = once(lambda c: bind(eqn, [get(c) for get in owns]))
         found = []
         for index in range(len(eqn.outvars)):
             get = functools.partial(lambda index, c, part: every(c, part)[index], index)
@@ -295,8 +281,7 @@ class Shards:
                 operand = eqn.invars[0].aval.shape
                 if axis in dims and operand[dims.index(axis)] != 1:
                     return None
-                one = (*shape[:axis], 1, *shape[axis + 1 :])
-                inner = values[0].get
+                one, inner = resized(shape, axis, 1), values[0].get
                 return lambda c, part: bind(eqn, [inner(c, part)], shape=one)[0]
             if name in ELEMENTWISE:
                 getters = []
@@ -376,18 +361,16 @@ class Shards:
     # Operations that move or reduce the axis.
 
     def _cut_broadcast_in_dim(self, eqn: Any, values: Any, axis: int) -> Cut:
-        dims = eqn.params["broadcast_dimensions"]
-        shape, to = list(eqn.params["shape"]), dims[axis]
-        return self._moved(eqn, values[0], to, self._resized("shape", shape, to))
+        return self._moved(
+            eqn, values[0], eqn.params["broadcast_dimensions"][axis], "shape"
+        )
 
     def _cut_transpose(self, eqn: Any, values: Any, axis: int) -> Cut:
-        to = eqn.params["permutation"].index(axis)
-        return self._moved(eqn, values[0], to, lambda _: {})
+        return self._moved(eqn, values[0], eqn.params["permutation"].index(axis))
 
     def _cut_squeeze(self, eqn: Any, values: Any, axis: int) -> Cut:
         dims = [dim % len(eqn.invars[0].aval.shape) for dim in eqn.params["dimensions"]]
-        to = axis - sum(dim < axis for dim in dims)
-        return self._moved(eqn, values[0], to, lambda _: {})
+        return self._moved(eqn, values[0], axis - sum(dim < axis for dim in dims))
 
     def _cut_reshape(self, eqn: Any, values: Any, axis: int) -> Cut:
         before, after = eqn.invars[0].aval.shape, eqn.params["new_sizes"]
@@ -400,10 +383,7 @@ class Shards:
         ]
         if not found or eqn.params["dimensions"] is not None:
             raise UnsplittableError("mixes the vocabulary with another axis")
-        to = found[-1]
-        return self._moved(
-            eqn, values[0], to, self._resized("new_sizes", list(after), to)
-        )
+        return self._moved(eqn, values[0], found[-1], "new_sizes")
 
     def _cut_slice(self, eqn: Any, values: Any, axis: int) -> Cut:
         params = eqn.params
@@ -415,19 +395,14 @@ class Shards:
             or (strides or [1] * 99)[axis] != 1
         ):
             raise UnsplittableError("takes some entries of the vocabulary")
-        return self._moved(
-            eqn, values[0], axis, self._resized("limit_indices", list(limits), axis)
-        )
+        return self._moved(eqn, values[0], axis, "limit_indices")
 
-    def _resized(self, key: str, sizes: list[int], axis: int) -> Callable[[int], Any]:
+    def _moved(self, eqn: Any, value: Cut, to: int, sizes: str | None = None) -> Cut:
+        """What moves the axis; `sizes` is the parameter that has its size."""
+
         def params(size: int) -> dict[str, Any]:
-            return {key: (*sizes[:axis], size, *sizes[axis + 1 :])}
+            return {sizes: resized(eqn.params[sizes], to, size)} if sizes else {}
 
-        return params
-
-    def _moved(
-        self, eqn: Any, value: Cut, to: int, params: Callable[[int], dict[str, Any]]
-    ) -> Cut:
         def move(product: Product) -> Product:
             local, late = product.local, product.late
             return Product(
@@ -436,15 +411,6 @@ class Shards:
             )
 
         return Cut(to, tuple(map(move, value.products)))
-
-    def _cut_reduce_max(self, eqn: Any, values: Any, axis: int) -> Any:
-        return self._reduced(eqn, values[0], axis, jnp.max)
-
-    def _cut_reduce_min(self, eqn: Any, values: Any, axis: int) -> Any:
-        return self._reduced(eqn, values[0], axis, jnp.min)
-
-    def _cut_reduce_sum(self, eqn: Any, values: Any, axis: int) -> Any:
-        return self._reduced(eqn, values[0], axis, jnp.sum)
 
     def _reduced(self, eqn: Any, value: Cut, axis: int, reduce: Any) -> Any:
         axes = eqn.params["axes"]
@@ -457,7 +423,7 @@ class Shards:
                 )
             to = axis - sum(other < axis for other in axes)
             return Cut(to, (Product(apply(eqn, [local]), None),))
-        shape = eqn.outvars[0].aval.shape
+        whole, shape = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
         rest = tuple(other for other in axes if other != axis)
         if reduce is not jnp.sum:
             local = value.local
@@ -466,22 +432,17 @@ class Shards:
             own = once(lambda context: apply(eqn, [local])(context))
             stat = self._add_stat(own)
 
-            def extreme(context: Context, part: int) -> Any:
-                del part
+            def extreme(context: Context) -> Any:
                 return reduce(jnp.stack([row[stat] for row in context.stats]), axis=0)
 
-            get = once_late(all_parts(extreme))
-            return Late(get, flat_of(get, shape), own)
+            return combined(extreme, shape, own)
 
         def of_part(product: Product) -> GetLate:
             # Without a late factor, other axes are reduced by the part as well.
             inside = axes if product.late is None else (axis,)
             local = product.local or (
                 lambda _: jnp.full(self._rows, 1, eqn.outvars[0].aval.dtype).reshape(
-                    [
-                        -1 if at == axis else 1
-                        for at in range(len(eqn.invars[0].aval.shape))
-                    ]
+                    resized([1] * len(whole), axis, -1)
                 )
             )
             stat = self._add_stat(
@@ -492,20 +453,13 @@ class Shards:
                 found = context.stats[part][stat]
                 if product.late is not None:
                     found = found * product.late(context, part)
-                    ones = [
-                        size if at in rest else 1
-                        for at, size in enumerate(eqn.invars[0].aval.shape)
-                    ]
+                    ones = [size if at in rest else 1 for at, size in enumerate(whole)]
                     wide = jnp.broadcast_shapes(found.shape, tuple(ones))
                     found = jnp.sum(
                         jnp.broadcast_to(found, wide), axis=rest, keepdims=True
                     )
                 return jnp.broadcast_to(
-                    found,
-                    [
-                        1 if at in axes else size
-                        for at, size in enumerate(eqn.invars[0].aval.shape)
-                    ],
+                    found, [1 if at in axes else size for at, size in enumerate(whole)]
                 ).reshape(shape)
 
             return term
@@ -516,15 +470,13 @@ class Shards:
     def _total(self, terms: Sequence[GetLate], shape: Any, dtype: Any) -> Late:
         """The sum over all parts."""
 
-        def total(context: Context, part: int) -> Any:
-            del part
+        def total(context: Context) -> Any:
             found = [
-                term(context, other) for other in range(self._parts) for term in terms
+                term(context, part) for part in range(self._parts) for term in terms
             ]
             return functools.reduce(jnp.add, found).astype(dtype)
 
-        get = once_late(all_parts(total))
-        return Late(get, flat_of(get, shape))
+        return combined(total, shape)
 
     def _cut_dot_general(self, eqn: Any, values: Any, axis: int) -> Any:
         del axis
@@ -606,14 +558,8 @@ class Shards:
 
         def taken(value: Any, context: Context, entry: Any) -> Any:
             where = indices.get(context).at[..., column].set(entry)
-            found = jax.lax.gather(
-                value,
-                where,
-                numbers,
-                tuple(1 if at == axis else size for at, size in enumerate(sizes)),
-                mode=GatherScatterMode.CLIP,
-            )
-            return found
+            one, mode = resized(sizes, axis, 1), GatherScatterMode.CLIP
+            return jax.lax.gather(value, where, numbers, one, mode=mode)
 
         def is_known(context: Context) -> Any:
             label = labels(context)
@@ -638,13 +584,8 @@ class Shards:
                 found = context.stats[part][stat]
                 if product.late is None:
                     return found
-                late = jnp.broadcast_to(
-                    product.late(context, part),
-                    [
-                        1 if at == axis else size
-                        for at, size in enumerate(eqn.invars[0].aval.shape)
-                    ],
-                )
+                one = resized(eqn.invars[0].aval.shape, axis, 1)
+                late = jnp.broadcast_to(product.late(context, part), one)
                 return found * taken(late, context, jnp.zeros_like(labels(context)))
 
             return term
@@ -655,22 +596,20 @@ class Shards:
         if not is_filled or not jnp.issubdtype(out.dtype, jnp.inexact):
             return total
 
-        def filled(context: Context, part: int) -> Any:
-            value = total.get(context, part)
+        def filled(context: Context) -> Any:
+            value = total.get(context, 0)
             fill = eqn.params["fill_value"]
             fill = jnp.asarray(jnp.nan if fill is None else fill, out.dtype)
             return jnp.where(wide(is_known(context)), value, fill)
 
-        get = once_late(all_parts(filled))
-        return Late(get, flat_of(get, out.shape))
+        return combined(filled, out.shape)
 
 
 def _only(
     eqn: Any, which: Get, number: int, local: Get | None, shards: Shards, axis: int
 ) -> Get:
     """A local array where it is chosen, else 0."""
-    shape = list(eqn.outvars[0].aval.shape)
-    shape[axis] = shards._rows
+    shape = resized(eqn.outvars[0].aval.shape, axis, shards._rows)
 
     def chosen(context: Context) -> Any:
         value = (
