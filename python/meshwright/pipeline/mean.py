@@ -1,13 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mean of what was summed over microbatches."""
+"""What becomes of sums over microbatches."""
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
+
+from ..tracing.ops import reduce
+from ..tracing.scopes import layers_of_stages
+
+
+def join_rows(
+    rows: Sequence[Sequence[Any]], finish: Callable[[Any], Any] = lambda total: total
+) -> Any:
+    """A sum of which several stages have parts.
+
+    Args:
+      rows: for each stage the sums that are its part, along the leading axis.
+      finish: what is done to each part, where that is.
+    """
+    found = [
+        # They may be of several meshes.
+        finish(row[0] if len(row) == 1 else reduce(functools.reduce(operator.add, row)))
+        for row in rows
+    ]
+    with layers_of_stages():
+        return found[0] if len(found) == 1 else jnp.concatenate(found)
 
 
 def mean(total: Any, count: int) -> Any:

@@ -35,17 +35,15 @@ from ..staging.flatten import flatten
 from ..staging.graph import by_marks
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.nnx_state import is_stateful
-from ..tracing.ops import reduce as reduced
 from ..tracing.program import (
     backward_order,
     count_microbatches,
     is_scheduled,
     unrolls_loops,
 )
-from ..tracing.scopes import layers_of_stages
 from .cuts import Cuts
-from .mean import mean
-from .sums import with_sums
+from .mean import join_rows, mean
+from .sums import with_sums, zeros_like
 
 # Arguments of one chunk, by position.
 Part = Mapping[int, Any]
@@ -315,7 +313,8 @@ class _Units:
             if list(map(len, self._sums.get(leaf, []))) != list(map(len, places)):
                 self._finish(leaf)
                 self._sums[leaf] = [
-                    [_zeros(jaxpr.out_avals[place]) for place in row] for row in places
+                    [zeros_like(jaxpr.out_avals[place]) for place in row]
+                    for row in places
                 ]
             sums += itertools.chain.from_iterable(self._sums[leaf])
         outs = self._bind(traced, jaxpr, sums, number, chunk)
@@ -363,26 +362,10 @@ class _Units:
     def _finish(self, leaf: int) -> None:
         """Ends a sum whose rows another chunk has differently."""
         if leaf in self._sums:
-            self._rest[leaf].append(_joined(self._sums.pop(leaf)))
+            self._rest[leaf].append(join_rows(self._sums.pop(leaf)))
 
     def _total(self, leaf: int) -> Any:
         self._finish(leaf)
         dtype = self._chunked._dtype or jnp.result_type(self._params[leaf])
         terms = [jnp.asarray(term, dtype) for term in self._rest[leaf]]
         return functools.reduce(operator.add, terms)
-
-
-def _zeros(aval: Any) -> Any:
-    return jnp.zeros(aval.shape, aval.dtype)
-
-
-def _joined(rows: list[list[Any]]) -> Any:
-    """A sum that several stages have parts of."""
-    found = []
-    for row in rows:
-        total = row[0]
-        if len(row) > 1:  # May be of several meshes.
-            total = reduced(functools.reduce(operator.add, row))
-        found.append(total)
-    with layers_of_stages():
-        return found[0] if len(found) == 1 else jnp.concatenate(found)

@@ -25,6 +25,11 @@ from ..tracing.primitives import broadcast_p, named_computation_p, reduce_p
 from ..tracing.static_slices import static
 
 
+def zeros_like(aval: Any) -> jax.Array:
+    """What a sum of values of a type begins with."""
+    return jax.numpy.zeros(aval.shape, aval.dtype)
+
+
 def with_sums(
     closed: Any,
     wanted: Sequence[int],
