@@ -34,18 +34,17 @@ import jax.numpy as jnp
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
 from ..tracing import primitives, static_leaves, trace_cache
+from ..tracing.arguments import BY_POSITION
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import broadcast
-from ..tracing.ops import reduce as reduced
 from ..tracing.program import backward_order, count_microbatches
-from ..tracing.scopes import layers_of_stages
 from .cuts import cut, find_cuts
 from .loop import call_in_loop, can_loop
-from .mean import mean
+from .mean import join_rows, mean
 from .microbatches import positions, shapes_of, split
 from .results import guarded
 from .sequence import Chunked
-from .sums import with_sums
+from .sums import with_sums, zeros_like
 
 Combine = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -437,7 +436,7 @@ class _Calls:
         columns: Mapping[int, Sequence[Any]],
     ) -> None:
         firsts = {
-            place: jnp.zeros(jaxpr.out_avals[place].shape, jaxpr.out_avals[place].dtype)
+            place: zeros_like(jaxpr.out_avals[place])
             for _, places in summed
             for place in itertools.chain.from_iterable(places)
         }
@@ -468,8 +467,9 @@ class _Calls:
             if leaf in self._sums:
                 sums += itertools.chain.from_iterable(self._sums[leaf])
                 continue
-            avals = [jaxpr.out_avals[place] for row in places for place in row]
-            zeros = [jnp.zeros(aval.shape, aval.dtype) for aval in avals]
+            zeros = [
+                zeros_like(jaxpr.out_avals[place]) for row in places for place in row
+            ]
             sums += jax.lax.optimization_barrier(zeros) if self._opens_alone else zeros
         outs = primitives.call_p.bind(
             *traced.operands,
@@ -489,14 +489,8 @@ class _Calls:
             self._sums[leaf] = [[outs[place] for place in row] for row in places]
 
     def _total(self, leaf: int, kind: Any) -> Any:
-        rows = []
-        for row in self._sums[leaf]:
-            total = row[0]
-            if len(row) > 1:  # May be of several meshes.
-                total = reduced(functools.reduce(operator.add, row))
-            rows.append(_mean(kind, total, len(self._order)))
-        with layers_of_stages():
-            return rows[0] if len(rows) == 1 else jnp.concatenate(rows)
+        count = len(self._order)
+        return join_rows(self._sums[leaf], lambda total: _mean(kind, total, count))
 
 
 def _is_kind(kind: Any) -> bool:
@@ -608,15 +602,7 @@ def _takes_one(function: Callable[..., Any]) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # Some of those written in C do not tell.
         return False
-    by_position = (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    )
-    needed = [
-        parameter
-        for parameter in parameters
-        if parameter.kind in by_position and parameter.default is parameter.empty
-    ]
+    needed = [p for p in parameters if p.kind in BY_POSITION and p.default is p.empty]
     return len(needed) == 1
 
 

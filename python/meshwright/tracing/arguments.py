@@ -13,7 +13,7 @@ import jax
 
 from . import static_leaves
 
-_POSITIONAL = (
+BY_POSITION = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
 )
@@ -87,7 +87,7 @@ class Statics:
                 nums = tuple(
                     index
                     for index, parameter in enumerate(parameters)
-                    if parameter.name in found and parameter.kind in _POSITIONAL
+                    if parameter.name in found and parameter.kind in BY_POSITION
                 )
         return cls(function, nums, frozenset(found))
 

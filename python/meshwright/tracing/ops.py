@@ -21,6 +21,7 @@ import numpy as np
 from ..core.names import function_name
 from ..jaxapi import frontend as compat
 from . import primitives, static_leaves, trace_cache
+from .arguments import Statics
 from .loops import LoopForm
 from .nnx_state import is_stateful
 
@@ -41,8 +42,8 @@ def _check_computation_name(name: str) -> None:
         )
 
 
-def _static_positions(fn: Callable[..., Any], static: frozenset[str]) -> frozenset[int]:
-    """Positions of the parameters of `fn` that are named in `static`."""
+def _check_static(fn: Callable[..., Any], static: frozenset[str]) -> None:
+    """Refuses names of what is no parameter of `fn`."""
     parameters = list(inspect.signature(fn).parameters.values())
     unknown = sorted(static - {parameter.name for parameter in parameters})
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
@@ -52,27 +53,14 @@ def _static_positions(fn: Callable[..., Any], static: frozenset[str]) -> frozens
             f"named_computation: static_argnames {', '.join(unknown)} are no "
             f"parameters of the function, which has {known or 'none'}"
         )
-    by_position = (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    )
-    return frozenset(
-        index
-        for index, parameter in enumerate(parameters)
-        if parameter.name in static and parameter.kind in by_position
-    )
 
 
 def _without_static(
-    fn: Callable[..., Any],
-    static: frozenset[str],
-    positions: frozenset[int],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
+    fn: Callable[..., Any], static: Statics, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
     """Captures the static arguments; gives the rest and who takes them."""
-    fixed = {index: args[index] for index in positions if index < len(args)}
-    fixed_kwargs = {key: value for key, value in kwargs.items() if key in static}
+    fixed = {index: args[index] for index in static.positions(len(args))}
+    fixed_kwargs = {key: value for key, value in kwargs.items() if key in static.names}
 
     @functools.wraps(fn)
     def rest(*dynamic, **dynamic_kwargs):
@@ -84,7 +72,7 @@ def _without_static(
         return fn(*whole, **fixed_kwargs, **dynamic_kwargs)
 
     dynamic = [arg for index, arg in enumerate(args) if index not in fixed]
-    others = {key: value for key, value in kwargs.items() if key not in static}
+    others = {key: value for key, value in kwargs.items() if key not in static.names}
     return rest, dynamic, others
 
 
@@ -123,10 +111,9 @@ def named_computation(
         return functools.partial(
             named_computation, name=name, static_argnames=static_argnames
         )
-    if isinstance(static_argnames, str):
-        static_argnames = (static_argnames,)
-    static = frozenset(static_argnames or ())
-    positions = _static_positions(fn, static) if static else frozenset()
+    static = Statics.of(fn, name, None, static_argnames)
+    if static:
+        _check_static(fn, static.names)
 
     @functools.wraps(fn)
     def wrapped(*args, **kwargs):
@@ -135,7 +122,7 @@ def named_computation(
                 return fn(*args, **kwargs)
         body = fn
         if static:
-            body, args, kwargs = _without_static(fn, static, positions, args, kwargs)
+            body, args, kwargs = _without_static(fn, static, args, kwargs)
         traced = trace_cache.trace(body, args, kwargs, scope=name)
         outs = primitives.named_computation_p.bind(
             *traced.operands, jaxpr=traced.jaxpr, name=name, transpose_count=0
