@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what Python and docs/config.md know of the compiler's options.
+"""Writes what docs/config.md says of the compiler's options.
 
     scripts/option_docs.py [--check]
 
 The compiler has a table per phase (meshwright/*/Options.def) and tells it through
-its extension. From that come python/meshwright/core/options.py, which checks options
-before there is a program, and the tables between the two marks in docs/config.md.
-With --check nothing is written; exit code 1 if something is stale.
+its extension. From that come the tables between the two marks in docs/config.md.
+With --check nothing is written; exit code 1 if the page is stale.
 """
 
 import json
@@ -29,21 +28,6 @@ def read_options() -> list[tuple[str, ...]]:
     import _meshwright
 
     return _meshwright.options()
-
-
-def python_text(options: list[tuple[str, ...]]) -> str:
-    lines = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        '"""The options of the compiler. Written by scripts/option_docs.py."""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "# Name to type: bool, int, text, schedule, or pairs of indices.",
-        "TYPES = {",
-    ]
-    for key, kind in dict((option[1], option[2]) for option in options).items():
-        lines.append(f'    "{key}": "{kind}",')
-    return "\n".join([*lines, "}", ""])
 
 
 def show(kind: str, default: str) -> str:
@@ -76,21 +60,14 @@ def main() -> int:
     block = f"{BEGIN}\n\n{docs_text(options)}\n{END}"
     before, _, rest = page.partition(BEGIN)
     after = rest.partition(END)[2]
-    wanted = {
-        ROOT / "python" / "meshwright" / "core" / "options.py": python_text(options),
-        config: before + block + after,
-    }
-    stale = [
-        path
-        for path, text in wanted.items()
-        if not path.exists() or path.read_text() != text
-    ]
-    for path in stale:
-        if "--check" in sys.argv:
-            print(f"{path.relative_to(ROOT)} is stale: run scripts/option_docs.py")
-        else:
-            path.write_text(wanted[path])
-    return 1 if stale and "--check" in sys.argv else 0
+    wanted = before + block + after
+    if wanted == page:
+        return 0
+    if "--check" in sys.argv:
+        print(f"{config.relative_to(ROOT)} is stale: run scripts/option_docs.py")
+        return 1
+    config.write_text(wanted)
+    return 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from typing import Any
 
 from .compiler.schedules import schedule_names
 from .config.make import make_config, mesh_names
-from .config.options import BOOLEAN_OPTIONS, validate_and_merge_partitioning_options
+from .config.options import boolean_options, validate_and_merge_partitioning_options
 from .core.config import (
     Config,
     FunctionIOMeshAssignment,
@@ -39,11 +39,14 @@ __all__ = [
     "validate_and_merge_partitioning_options",
 ]
 
+BOOLEAN_OPTIONS: tuple[str, ...]
 PIPELINE_SCHEDULE_NAMES: tuple[str, ...]
 
 
 def __getattr__(name: str) -> Any:
     # Asked of the compiler, which is not loaded before it is needed.
+    if name == "BOOLEAN_OPTIONS":
+        return boolean_options()
     if name == "PIPELINE_SCHEDULE_NAMES":
         return schedule_names()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Sequence
 from typing import Any
 
+from ..compiler import native
 from ..compiler.schedules import compiler_name
 from ..core.config import SCHEDULE_OPTION, PartitioningOptions
 from ..core.fragments import PipelineSchedule
 from ..core.names import unknown_name
-from ..core.options import TYPES as COMPILER_OPTIONS
 
 _logger = logging.getLogger(__name__)
 
@@ -19,12 +20,18 @@ _logger = logging.getLogger(__name__)
 # For programs that only run forwards, and known to the commands alone: what trains
 # always sends gradients to earlier meshes.
 _FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
-OPTION_TYPES = {
-    name: kind
-    for name, kind in COMPILER_OPTIONS.items()
-    if name != _FORWARD_ONLY_OPTION
-}
-BOOLEAN_OPTIONS = tuple(name for name, kind in OPTION_TYPES.items() if kind == "bool")
+
+
+@functools.cache
+def _option_types() -> dict[str, str]:
+    """By name: bool, int, text, schedule, or pairs of indices."""
+    options = native.extension().options()
+    return {key: kind for _, key, kind, *_ in options if key != _FORWARD_ONLY_OPTION}
+
+
+def boolean_options() -> tuple[str, ...]:
+    """The names of all options that are switched on or off."""
+    return tuple(name for name, kind in _option_types().items() if kind == "bool")
 
 
 def _is_index(value: Any) -> bool:
@@ -32,7 +39,7 @@ def _is_index(value: Any) -> bool:
 
 
 def _check_option(key: str, value: Any) -> None:
-    kind = OPTION_TYPES[key]
+    kind = _option_types()[key]
     if kind == "schedule":
         compiler_name(f"partitioning_options: {key}", value)
         return
@@ -60,8 +67,9 @@ def _check_option(key: str, value: Any) -> None:
 
 def check_options(options: PartitioningOptions | None) -> None:
     for key, value in (options or {}).items():
-        if key not in OPTION_TYPES:
-            raise ValueError(unknown_name("partitioning_options", key, OPTION_TYPES))
+        if key not in _option_types():
+            known = _option_types()
+            raise ValueError(unknown_name("partitioning_options", key, known))
         _check_option(key, value)
 
 

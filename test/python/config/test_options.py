@@ -18,7 +18,7 @@ def options():
     return {option[1]: option for option in _meshwright.options()}
 
 
-def test_python_and_docs_have_the_compilers_options():
+def test_the_docs_have_the_compilers_options():
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "option_docs.py", "--check"],
         env=bare_environment(),
