@@ -8,7 +8,7 @@ from typing import Any
 
 from ..compiler import diagnostics
 from ..jaxapi import frontend as compat
-from ..jaxapi.locations import first_file_location
+from ..jaxapi.modules import first_file_location
 from ..tracing import primitives
 from ..tracing.loops import LoopForm, has_loop
 from . import loop_slices

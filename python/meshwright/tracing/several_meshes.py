@@ -23,6 +23,7 @@ from jax.experimental.layout import Format
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..jaxapi import frontend as compat
+from ..jaxapi.modules import attributes_of, find_main
 
 ir = compat.ir
 
@@ -188,13 +189,13 @@ def annotated_text(
       that they are assigned to can say that, and the text does not.
     """
     module = lowered.compiler_ir("stablehlo").operation
-    main = _find_main(module)
+    main = find_main(module)
     has_kinds = any(_kinds(main, "arg_attrs") + _kinds(main, "res_attrs"))
     if not arguments and not results and not has_kinds:
         return compat.module_text(module), []
     # JAX keeps modules for the next function that is lowered alike.
     module = module.clone()
-    main = _find_main(module)
+    main = find_main(module)
     kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     with module.context, ir.Location.unknown():
         _annotate(main, "arg_attrs", kind.inputs, arguments)
@@ -209,27 +210,19 @@ def annotated_text(
 
 def _kinds(main: Any, key: str) -> list[str | None]:
     """What a function says of the memory of its arguments, or of its results."""
-    if key not in main.attributes:
-        return []
-    entries = map(ir.DictAttr, ir.ArrayAttr(main.attributes[key]))
     return [
         ir.StringAttr(entry[_MEMORY_KIND]).value if _MEMORY_KIND in entry else None
-        for entry in entries
+        for entry in attributes_of(main, key)
     ]
 
 
 def _drop_kind(main: Any, key: str, kind: str) -> None:
-    kinds = _kinds(main, key)
+    kinds, entries = _kinds(main, key), attributes_of(main, key)
     if kind not in kinds:
         return
-    entries = [
-        {
-            named.name: named.attr
-            for named in ir.DictAttr(entry)
-            if named.name != _MEMORY_KIND or own != kind
-        }
-        for entry, own in zip(ir.ArrayAttr(main.attributes[key]), kinds, strict=True)
-    ]
+    for own, entry in zip(kinds, entries, strict=True):
+        if own == kind:
+            del entry[_MEMORY_KIND]
     main.attributes[key] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, entries)))
 
 
@@ -266,26 +259,12 @@ def _place_results(main: Any, on_host: Sequence[int]) -> None:
         end.operands[index] = placed.results[0]
 
 
-def _find_main(module: Any) -> Any:
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name != "func.func":
-            continue
-        if ir.StringAttr(op.attributes["sym_name"]).value == "main":
-            return op.operation
-    raise AssertionError("JAX lowered a module without @main")
-
-
 def _annotate(
     main: Any, key: str, types: Sequence[Any], shardings: Mapping[int, Any]
 ) -> None:
     if not shardings:
         return
-    entries: list[dict[str, Any]] = [{} for _ in types]
-    if key in main.attributes:
-        entries = [
-            {named.name: named.attr for named in ir.DictAttr(entry)}
-            for entry in ir.ArrayAttr(main.attributes[key])
-        ]
+    entries = attributes_of(main, key) or [{} for _ in types]
     for index, sharding in shardings.items():
         rank = ir.RankedTensorType(types[index]).rank
         entries[index] |= _attributes(sharding, rank)

@@ -7,7 +7,7 @@ import contextlib
 import re
 
 from ...jaxapi import runtime as jax_runtime
-from ...jaxapi.locations import first_file_location
+from ...jaxapi.modules import first_file_location
 
 ir = jax_runtime.ir
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...jaxapi import runtime as jax_runtime
+from ...jaxapi.modules import attributes_of, find_main
 from .errors import ProgramError
 from .placement import ProgramMesh
 from .python_calls import PythonCalls, find_python_calls
@@ -175,20 +176,12 @@ def _keeps_names() -> bool:
 
 
 def _signature(name: str, module: Any) -> Signature:
-    for op in module.body.operations:
-        attributes = op.operation.attributes
-        if (
-            op.operation.name == "func.func"
-            and ir.StringAttr(attributes["sym_name"]).value == "main"
-        ):
-            break
-    else:
-        raise ProgramError(f'fragment "{name}" has no function @main')
-    kind = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
-    marks: list[dict[str, Any]] = [{}] * len(kind.inputs)
-    if "arg_attrs" in attributes:
-        given = map(ir.DictAttr, ir.ArrayAttr(attributes["arg_attrs"]))
-        marks = [{entry.name: entry.attr for entry in each} for each in given]
+    try:
+        main = find_main(module.operation)
+    except KeyError:
+        raise ProgramError(f'fragment "{name}" has no function @main') from None
+    kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+    marks = attributes_of(main, "arg_attrs") or [{}] * len(kind.inputs)
     return Signature(
         tuple(map(str, kind.inputs)),
         tuple(map(str, kind.results)),
