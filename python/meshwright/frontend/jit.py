@@ -151,33 +151,28 @@ class MpmdWrapped:
         self._reported: set[str] = set()  # Messages that were logged.
         self._number = next(_numbers)
         options: dict[str, Any] = {"keep_unused": keep_unused}
-        for key, value in (
-            ("donate_argnums", donate_argnums),
-            ("static_argnums", static_argnums),
+        for key, value, as_tuple in (
+            ("donate_argnums", donate_argnums, positions),
+            ("static_argnums", static_argnums, positions),
+            ("donate_argnames", donate_argnames, names),
+            ("static_argnames", static_argnames, names),
         ):
-            options |= {key: positions(value)} if value is not None else {}
-        for key, value in (
-            ("donate_argnames", donate_argnames),
-            ("static_argnames", static_argnames),
-        ):
-            options |= {key: names(value)} if value is not None else {}
-        external_inputs, external_outputs = None, None
+            options |= {key: as_tuple(value)} if value is not None else {}
+        external: dict[str, Any] = {"in_shardings": None, "out_shardings": None}
         topology = mpmd_config.topology
-        if in_shardings is not None:
-            known = known_before(in_shardings, topology, "in_shardings")
-            options["in_shardings"], external_inputs = named_shardings.move_tree(
-                known, topology, "in_shardings"
-            )
-        if out_shardings is not None:
-            known = known_before(out_shardings, topology, "out_shardings")
-            options["out_shardings"], external_outputs = named_shardings.move_tree(
-                known, topology, "out_shardings"
-            )
+        for key, value in (
+            ("in_shardings", in_shardings),
+            ("out_shardings", out_shardings),
+        ):
+            if value is not None:
+                known = known_before(value, topology, key)
+                moved = named_shardings.move_tree(known, topology, key)
+                options[key], external[key] = moved
         self._requested = RequestedShardings(
             in_shardings=in_shardings,
             out_shardings=out_shardings,
-            external_inputs=external_inputs,
-            external_outputs=external_outputs,
+            external_inputs=external["in_shardings"],
+            external_outputs=external["out_shardings"],
             input_meshes=input_meshes,
             output_meshes=output_meshes,
             tie_state=tie_state,
