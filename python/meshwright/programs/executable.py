@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ from ..runtime.processes.values import place_value
 from ..shardings import named as named_shardings
 from ..shardings.joint import piece_sharding
 from ..shardings.signature import IOSpecs, ProgramSignature
-from ..tracing.arguments import describe
+from ..tracing.arguments import describe, kind_of
 from .argument_errors import InputErrors
 
 _logger = logging.getLogger(__name__)
@@ -36,6 +36,17 @@ def _is_key(aval: Any) -> bool:
 
 def _is_float0(value: Any) -> bool:
     return getattr(value, "dtype", None) == jax.dtypes.float0
+
+
+def _where(test: Callable[[Any], Any], avals: Sequence[Any]) -> list[int]:
+    return [index for index, aval in enumerate(avals) if test(aval)]
+
+
+def delete(values: Iterable[Any]) -> None:
+    """Deletes donated arrays that no program took; other values stay."""
+    for value in values:
+        if isinstance(value, jax.Array):
+            value.delete()
 
 
 def _is_truncated(leaf: jax.Array, aval: Any) -> bool:
@@ -130,23 +141,12 @@ class Executable:
             for position, index in enumerate(signature.kept)
             if _is_key(avals[index])
         ]
-        self._kinds = [
-            (aval.shape, aval.dtype, getattr(aval, "weak_type", False))
-            for aval in avals
-        ]
-        self._key_outputs = [
-            i for i, aval in enumerate(self.out_avals) if _is_key(aval)
-        ]
-        self._weak_outputs = [
-            i
-            for i, aval in enumerate(self.out_avals)
-            if getattr(aval, "weak_type", False)
-        ]
+        self._kinds = list(map(kind_of, avals))
+        self._key_outputs = _where(_is_key, self.out_avals)
+        self._weak_outputs = _where(lambda aval: kind_of(aval)[2], self.out_avals)
         # Tangents of integers, which are NumPy arrays to JAX.
-        self._float0 = [i for i, aval in enumerate(avals) if _is_float0(aval)]
-        self._float0_outputs = [
-            i for i, aval in enumerate(self.out_avals) if _is_float0(aval)
-        ]
+        self._float0 = _where(_is_float0, avals)
+        self._float0_outputs = _where(_is_float0, self.out_avals)
         self._unused = [i for i in range(len(avals)) if i not in used]
         self._moved: set[int] = set()
         self._device_sets = {
@@ -220,14 +220,13 @@ class Executable:
           find_lost: the caller's donated arrays that are deleted now, by name, if the
             caller has other ones than these.
         """
-        args = ready.placed
-        find_lost = find_lost or functools.partial(self._find_lost, ready.given)
+        given, args = ready.given, ready.placed
+        find_lost = find_lost or functools.partial(self._find_lost, given)
         outs = self._program.run(ready.values, ready.unknown, find_lost)
-        if ready.given is not args:
-            self._release(ready)
-        for index in self.signature.donated.intersection(self._unused):
-            if isinstance(args[index], jax.Array) and not args[index].is_deleted():
-                args[index].delete()
+        donated = self.signature.donated
+        if given is not args:  # The program took copies of some.
+            delete(given[i] for i in donated if given[i] is not args[i])
+        delete(args[index] for index in donated.intersection(self._unused))
         for index in self._weak_outputs:
             outs[index] = compat.make_weak(outs[index])
         for index in self._key_outputs:
@@ -394,17 +393,6 @@ class Executable:
             f"{self.signature.name}: place got {tree}, whose structure and shapes "
             f"match no argument of the program; pass one of {known}"
         )
-
-    def _release(self, ready: Ready) -> None:
-        """Deletes donated arrays of which the program was given a placed copy."""
-        for index in self.signature.donated:
-            leaf = ready.given[index]
-            if (
-                leaf is not ready.placed[index]
-                and isinstance(leaf, jax.Array)
-                and not leaf.is_deleted()
-            ):
-                leaf.delete()
 
     def _say_moved(self, index: int, leaf: jax.Array) -> None:
         """Says once that an argument has to be moved at each call."""

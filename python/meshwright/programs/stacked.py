@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -25,9 +26,9 @@ from ..jaxapi import runtime as jax_runtime
 from ..runtime.processes.values import place_value
 from ..shardings.joint import join_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature
-from ..tracing.arguments import describe
+from ..tracing.arguments import describe, kind_of
 from .argument_errors import InputErrors
-from .executable import Executable, Ready
+from .executable import Executable, Ready, delete
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,11 +73,8 @@ class Stacking:
 
 def grouped(counts: Sequence[int], flat: Sequence[Any]) -> list[Sequence[Any]]:
     """A flat list in groups of this size."""
-    groups, start = [], 0
-    for count in counts:
-        groups.append(flat[start : start + count])
-        start += count
-    return groups
+    rest = iter(flat)
+    return [list(itertools.islice(rest, count)) for count in counts]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -165,9 +163,7 @@ class StackedExecutable(Executable):
             inner.input_shardings(),
         )
         self._joint_kinds = {
-            index: (aval.shape, aval.dtype, getattr(aval, "weak_type", False))
-            for index, aval in enumerate(signature.input_avals)
-            if index in self._joint_inputs
+            index: kind_of(signature.input_avals[index]) for index in self._joint_inputs
         }
         self._joint_outputs = joints(
             outputs, self.out_avals, specs.output_shardings, inner.output_shardings()
@@ -252,10 +248,8 @@ class StackedExecutable(Executable):
         return super()._find_lost(given)
 
     def _result(self, given: Sequence[Any], flat: Sequence[Any]) -> list[jax.Array]:
-        for index in self.signature.donated.intersection(self._joint_inputs):
-            leaf = given[index]
-            if isinstance(leaf, jax.Array) and not leaf.is_deleted():
-                leaf.delete()
+        donated = self.signature.donated.intersection(self._joint_inputs)
+        delete(given[index] for index in donated)
         outs = []
         for index, group in enumerate(grouped(self._stacking.outputs, flat)):
             joint = self._joint_outputs.get(index)

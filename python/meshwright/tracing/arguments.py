@@ -134,6 +134,12 @@ class Statics:
         return tuple(values), others, keywords
 
 
+def kind_of(value: Any) -> tuple[Any, ...]:
+    """Shape, dtype and weakness of an array or its type."""
+    weak = getattr(value, "weak_type", False)  # Typed keys have none.
+    return value.shape, value.dtype, weak
+
+
 def describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:
     """What tracing depends on of an argument, and the sharding it asks for.
 
@@ -144,11 +150,10 @@ def describe(leaf: Any, wrapped: bool = False) -> tuple[Any, Any]:
     if isinstance(leaf, jax.Array):
         sharding = leaf.sharding
         named = isinstance(sharding, jax.sharding.NamedSharding) and leaf.committed
-        weak = getattr(leaf, "weak_type", False)  # Typed keys have none.
-        return (leaf.shape, leaf.dtype, weak), sharding if named else None
+        return kind_of(leaf), sharding if named else None
     if not wrapped and not static_leaves.is_plainly_array(leaf):
         return None, None
     aval = jax.typeof(leaf)
     if aval.is_high:
         return aval, None  # The same.
-    return (aval.shape, aval.dtype, aval.weak_type), None
+    return kind_of(aval), None
