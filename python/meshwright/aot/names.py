@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.names import unknown_name
+from ..core.names import check_type, unknown_name
 from .figures import device_figures
 
 _TPU_PREFIX = "tpu-"
@@ -174,10 +174,8 @@ def parse_target(text: str, count: int | None = None) -> Target:
       TypeError: the name is no text.
       ValueError: an unknown device, or a shape or number that there is not.
     """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"target: expected a name, such as 'v5p:2x2x4' or 'h100:16', got {text!r}"
-        )
+    forms = "'v5p:2x2x4' or 'h100:16'"
+    check_type(f"target: expected a name, such as {forms}", text, str)
     name, separator, size = text.lower().replace(" ", "").partition(":")
     numbered = None if separator else re.fullmatch(_NUMBERED, name)
     kind = _kind(numbered[1] if numbered else name)

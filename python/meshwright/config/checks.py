@@ -16,6 +16,7 @@ from ..compiler.schedules import compiler_name
 from ..core.names import (
     MEMORY_KIND_SEPARATOR,
     MEMORY_KINDS,
+    check_type,
     mesh_without_memory_kind,
     unknown_name,
 )
@@ -57,12 +58,12 @@ def check_topology(topology: Mapping[str, Mesh]) -> None:
 
 def check_devices(topology: Mapping[str, Mesh]) -> None:
     for name, mesh in topology.items():
-        if not isinstance(mesh, Mesh):
-            raise TypeError(
-                f"topology: mesh {name!r} must be a jax.sharding.Mesh, got {mesh!r} of "
-                f"type {type(mesh).__name__}; build one, for example "
-                'jax.sharding.Mesh(jax.devices()[:2], ("x",))'
-            )
+        check_type(
+            f"topology: mesh {name!r} must be a jax.sharding.Mesh",
+            mesh,
+            Mesh,
+            '; build one, for example jax.sharding.Mesh(jax.devices()[:2], ("x",))',
+        )
         if mesh.size == 0:
             found = len(jax.devices())
             raise ValueError(
@@ -78,17 +79,9 @@ def check_devices(topology: Mapping[str, Mesh]) -> None:
 
 
 def check_mapping(what: str, value: Any, example: str) -> None:
-    if not isinstance(value, Mapping):
-        raise TypeError(
-            f"{what}: must be a dict, such as {example}, got {value!r} of type "
-            f"{type(value).__name__}"
-        )
+    check_type(f"{what}: must be a dict, such as {example}", value, Mapping)
     for name in value:
-        if not isinstance(name, str):
-            raise TypeError(
-                f"{what}: names must be strings, as in {example}, got {name!r} of type "
-                f"{type(name).__name__}"
-            )
+        check_type(f"{what}: names must be strings, as in {example}", name, str)
 
 
 def check_meshes(
@@ -116,17 +109,10 @@ def stage_meshes(given: Any, topology: Mapping[str, Mesh]) -> dict[int, str] | N
         return None
     if isinstance(given, (list, tuple)):
         given = dict(enumerate(given))
-    if not isinstance(given, Mapping):
-        raise TypeError(
-            "stage_to_mesh: must be a dict, such as {0: 'm0', 1: 'm1'}, or a list of "
-            f"meshes, got {given!r} of type {type(given).__name__}"
-        )
+    forms = "a dict, such as {0: 'm0', 1: 'm1'}, or a list of meshes"
+    check_type(f"stage_to_mesh: must be {forms}", given, Mapping)
     for stage in given:
-        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
-            raise TypeError(
-                f"stage_to_mesh: stages are numbers, got {stage!r} of type "
-                f"{type(stage).__name__}"
-            )
+        check_type("stage_to_mesh: stages are numbers", stage, numbers.Integral)
         if stage < 0:
             raise ValueError(f"stage_to_mesh: stages count from 0, got {stage}")
     check_meshes("stage_to_mesh", given.values(), topology)
@@ -137,11 +123,8 @@ def check_trips(given: Any) -> None:
     """Refuses what is no number of trips of a loop."""
     if given is None:
         return
-    if isinstance(given, bool) or not isinstance(given, numbers.Integral):
-        raise TypeError(
-            "max_loop_trips: must be an int, the most trips of a loop, got "
-            f"{given!r} of type {type(given).__name__}"
-        )
+    text = "max_loop_trips: must be an int, the most trips of a loop"
+    check_type(text, given, numbers.Integral)
     if given < 1:
         raise ValueError(f"max_loop_trips: must be at least 1, got {given}")
 

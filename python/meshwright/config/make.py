@@ -23,7 +23,7 @@ from ..core.config import (
     Topology,
 )
 from ..core.fragments import PipelineSchedule
-from ..core.names import unknown_name
+from ..core.names import check_type, unknown_name
 from ..core.towers import Tower
 from .checks import (
     check_devices,
@@ -136,11 +136,8 @@ def make_config(
         check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
     stages = dict(name_to_stage_assignment or {})
     for name, stage in stages.items():
-        if isinstance(stage, bool) or not isinstance(stage, numbers.Integral):
-            raise TypeError(
-                f"name_to_stage_assignment: stage of {name!r} must be an int, got "
-                f"{stage!r} of type {type(stage).__name__}"
-            )
+        text = f"name_to_stage_assignment: stage of {name!r} must be an int"
+        check_type(text, stage, numbers.Integral)
         if name not in name_to_mesh_assignment and placement is None:
             _logger.warning(
                 "%s. A name without a mesh has no stage",
@@ -152,13 +149,12 @@ def make_config(
                 f"got {stage}"
             )
         stages[name] = int(stage)  # It may be one of NumPy.
-    if pipeline_schedule is not None and not isinstance(
-        pipeline_schedule, PipelineSchedule
-    ):
-        raise TypeError(
-            "pipeline_schedule: must be a PipelineSchedule, got "
-            f"{pipeline_schedule!r} of type {type(pipeline_schedule).__name__}; "
-            "mw.get_pipeline_schedule gives one by its name"
+    if pipeline_schedule is not None:
+        check_type(
+            "pipeline_schedule: must be a PipelineSchedule",
+            pipeline_schedule,
+            PipelineSchedule,
+            "; mw.get_pipeline_schedule gives one by its name",
         )
     assigned = jax.tree.leaves((input_mesh_assignment, output_mesh_assignment))
     if read_input_output_mesh_from_shardings and assigned:

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from .names import mesh_without_memory_kind
+from .names import check_type, mesh_without_memory_kind
 
 # What holds a value and is no part of its path: an NNX variable.
 _HOLDERS = ("value", "raw_value")
@@ -138,11 +138,8 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
       >>> places.stage("layers/2"), places.stage("head/kernel"), places.mesh("step")
       (1, 1, None)
     """
-    if not isinstance(places, Mapping):
-        raise TypeError(
-            f"by_path: must be a dict, such as {{'layers/[0-3]/.*': 'm0'}}, got "
-            f"{places!r} of type {type(places).__name__}"
-        )
+    example = "{'layers/[0-3]/.*': 'm0'}"
+    check_type(f"by_path: must be a dict, such as {example}", places, Mapping)
     if not places:
         raise ValueError("by_path: needs at least one pattern, got none")
     pairs = {pattern: isinstance(place, tuple) for pattern, place in places.items()}
@@ -155,11 +152,7 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
     found: list[_Place] = []
     stage = -1
     for pattern, place in places.items():
-        if not isinstance(pattern, str):
-            raise TypeError(
-                f"by_path: a pattern must be a string, got {pattern!r} of type "
-                f"{type(pattern).__name__}"
-            )
+        check_type("by_path: a pattern must be a string", pattern, str)
         if isinstance(place, str):
             before = mesh_without_memory_kind(found[-1].mesh) if found else None
             stage += mesh_without_memory_kind(place) != before

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import numbers
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -55,6 +56,21 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     text = f"{what}: unknown {name!r}, known are {', '.join(names) or 'none'}"
     close = difflib.get_close_matches(str(name), names, n=1)
     return f"{text}; did you mean {close[0]!r}?" if close else text
+
+
+def check_type(text: str, value: Any, kind: type, advice: str = "") -> None:
+    """Raises TypeError for a value of another type.
+
+    Args:
+      text: what is asked for, such as `plan: expected numbers`.
+      value: what was given.
+      kind: its type; `bool` is no number.
+      advice: ends the message.
+    """
+    is_flag = kind is numbers.Integral and isinstance(value, bool)
+    if is_flag or not isinstance(value, kind):
+        name = type(value).__name__
+        raise TypeError(f"{text}, got {value!r} of type {name}{advice}")
 
 
 def named_sharding(

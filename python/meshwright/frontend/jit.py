@@ -16,7 +16,7 @@ from jax.experimental.layout import Format
 
 from ..config.make import mesh_names
 from ..core.config import Config, PyTree
-from ..core.names import function_name, is_cpu_mesh
+from ..core.names import check_type, function_name, is_cpu_mesh
 from ..core.tracebacks import at_users_line
 from ..jaxapi import frontend as compat
 from ..layers import lower as layers_lower
@@ -126,16 +126,9 @@ class MpmdWrapped:
         **refused: Any,
     ):
         refuse_options(refused)
-        if not callable(func):
-            raise TypeError(
-                f"meshwright.jit: expected a function, got {func!r} of type "
-                f"{type(func).__name__}"
-            )
-        if not isinstance(mpmd_config, Config):
-            raise TypeError(
-                "meshwright.jit: mpmd_config must be what meshwright.make_config "
-                f"returned, got {mpmd_config!r} of type {type(mpmd_config).__name__}"
-            )
+        check_type("meshwright.jit: expected a function", func, Callable)
+        text = "mpmd_config must be what meshwright.make_config returned"
+        check_type(f"meshwright.jit: {text}", mpmd_config, Config)
         self.mpmd_config = mpmd_config
         self.name = override_func_name or function_name(func)
         self._statics = Statics.of(func, self.name, static_argnums, static_argnames)

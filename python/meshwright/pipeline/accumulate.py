@@ -31,7 +31,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.names import function_name
+from ..core.names import check_type, function_name
 from ..jaxapi import frontend as compat
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.arguments import BY_POSITION
@@ -127,11 +127,8 @@ def accumulate(
       >>> float(value), float(grad)
       (3.5, 7.0)
     """
-    if not callable(fn):
-        raise TypeError(
-            f"{_WHAT}: fn must be a function, got {fn!r} of type {type(fn).__name__}; "
-            "call it as accumulate(fn, microbatches=N)(params, batch)"
-        )
+    advice = "; call it as accumulate(fn, microbatches=N)(params, batch)"
+    check_type(f"{_WHAT}: fn must be a function", fn, Callable, advice)
     if isinstance(microbatches, bool):
         raise TypeError(f"{_WHAT}: microbatches must be an int, got {microbatches!r}")
     count = operator.index(microbatches)

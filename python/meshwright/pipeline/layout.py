@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..compiler import native
+from ..core.names import check_type
 from ..staging.marks import Begins, mark
 
 _WHAT = "pipeline.layout"
@@ -157,11 +158,7 @@ def layout(text: str, **counts: int) -> Layout:
       >>> layout("Et*2|(tt|)*2,|L", t=6).stages
       ('Ett', 'tt', 'tt', '', 'L')
     """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"{_WHAT}: the layout must be a text, such as 'Et|t|L', got {text!r} of "
-            f"type {type(text).__name__}"
-        )
+    check_type(f"{_WHAT}: the layout must be a text, such as 'Et|t|L'", text, str)
     try:
         found = Layout(text, tuple(native.extension().layout(text)))
     except ValueError as error:

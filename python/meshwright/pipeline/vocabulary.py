@@ -26,7 +26,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.names import VOCABULARY_PARTS, function_name
+from ..core.names import VOCABULARY_PARTS, check_type, function_name
 from ..jaxapi import frontend as compat
 from ..tracing import primitives, trace_cache
 from ..tracing.ops import named_computation
@@ -75,11 +75,8 @@ def vocabulary(
       0.744
     """
     for name, fn in (("embed", embed), ("head", head)):
-        if not callable(fn):
-            raise TypeError(
-                f"{_WHAT}: {name} must be a function of weights and further "
-                f"arguments, got {fn!r} of type {type(fn).__name__}"
-            )
+        wanted = "must be a function of weights and further arguments"
+        check_type(f"{_WHAT}: {name} {wanted}", fn, Callable)
 
     @functools.wraps(embed)
     def embedded(weights: Any, *args: Any) -> Any:

@@ -15,6 +15,7 @@ import jax
 from ..aot.names import parse_target
 from ..compiler.native import extension
 from ..core.files import whole_file
+from ..core.names import check_type
 from ..tracing.arguments import several
 from .candidates import (
     Candidate,
@@ -223,11 +224,7 @@ def _text_of(layers: Any, batch: int | None, dtype: str | None) -> PlannedText:
             f"mw.jit(...).lower(...) returns, got {type(layers).__name__}"
         )
     for position, layer in enumerate(layers):
-        if not isinstance(layer, Mapping):
-            raise TypeError(
-                f"plan: expected a mapping for each layer, got {layer!r} as layer "
-                f"{position}"
-            )
+        check_type(f"plan: layer {position} must be a mapping", layer, Mapping)
     request: dict[str, Any] = {"layers": [dict(layer) for layer in layers]}
     if batch is not None:
         request["batch"] = batch

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import jax
 
+from ..core.names import check_type
 from ..tracing import static_leaves
 from ..tracing.nnx_state import is_stateful
 from .marks import check_tower_name, stage_boundary
@@ -99,8 +100,7 @@ def _check_paths(paths: Any) -> dict[str, str | None]:
     else:
         towers = {}
     for index, path in enumerate(paths):
-        if not isinstance(path, str):
-            raise TypeError(f"{_WHAT}: paths[{index}] must be a text, got {path!r}")
+        check_type(f"{_WHAT}: paths[{index}] must be a text", path, str)
         if path in paths[:index]:
             raise ValueError(f"{_WHAT}: path {path!r} is given twice")
     return {path: towers.get(path) for path in paths}

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import numpy as np
 
+from ..core.names import check_type
 from ..jaxapi import frontend as compat
 from ..tracing import static_leaves
 
@@ -213,8 +214,7 @@ def stage_boundary(x: T, tower: str | None = None) -> T:
 
 def check_tower_name(what: str, name: Any) -> None:
     """Refuses what the compiler could not read as the name of a tower."""
-    if not isinstance(name, str):
-        raise TypeError(f"{what}: a tower is named by a text, got {name!r}")
+    check_type(f"{what}: a tower is named by a text", name, str)
     if not (name.isascii() and name.isidentifier()):
         raise ValueError(
             f"{what}: the name of a tower has letters, digits and underscores, and "

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.names import function_name
+from ..core.names import check_type, function_name
 from ..jaxapi import frontend as compat
 from . import primitives, static_leaves, trace_cache
 from .arguments import Statics
@@ -31,10 +31,7 @@ _RESERVED_PREFIX = "partir."
 
 
 def _check_computation_name(name: str) -> None:
-    if not isinstance(name, str):
-        raise TypeError(
-            f"named_computation: name must be a string, got {type(name).__name__}"
-        )
+    check_type("named_computation: name must be a string", name, str)
     if name == "main" or name.startswith(_RESERVED_PREFIX):
         raise ValueError(
             f"named_computation: name {name!r} is reserved ('main', and names that "
@@ -161,10 +158,7 @@ def named_tensor(x: T, name: str) -> T:
     Raises:
       TypeError: `name` is not a string.
     """
-    if not isinstance(name, str):
-        raise TypeError(
-            f"named_tensor: name must be a string, got {type(name).__name__}"
-        )
+    check_type("named_tensor: name must be a string", name, str)
     return _to_arrays("named_tensor", primitives.named_tensor_p, x, name=name)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import jax
 
 from ...core import ending
+from ...core.names import check_type
 from ...jaxapi import runtime as jax_runtime
 from . import exits, watch
 from .coordinator import HEARTBEAT_SECONDS
@@ -238,10 +239,7 @@ def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
             f"{address!r}"
         )
     for name, value in (("num_processes", count), ("process_id", process)):
-        if not isinstance(value, numbers.Integral):
-            raise TypeError(
-                f"{name} must be an int, got {value!r} of type {type(value).__name__}"
-            )
+        check_type(f"{name} must be an int", value, numbers.Integral)
     if not 0 <= process < count:
         raise ValueError(
             f"process_id must be at least 0 and less than num_processes, got {process} "
