@@ -18,7 +18,7 @@ over layers each mark reads what the one before passes on. Each trip of a loop o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..tracing.scopes import source
 from .flatten import Flat, Item
@@ -40,23 +40,62 @@ class Round:
 @dataclasses.dataclass
 class _Application:
     marks: list[int]
-    bits: int = 0
+    bits: int
     round: int = 0
 
 
-def find_rounds(
-    flat: Flat,
-    operands: Sequence[Sequence[int]],
-    readers: Sequence[Sequence[int]],
+def marks_before(
+    flat: Flat, bits: Mapping[int, int], counts: Callable[[Item], bool]
+) -> list[int]:
+    """The bits of the marks that each operation comes after.
+
+    Args:
+      flat: the body.
+      bits: of each mark.
+      counts: whether an operation passes on what its operands come after.
+    """
+    before = [0] * len(flat.items)
+    for index, (item, operands) in enumerate(
+        zip(flat.items, flat.table.operands, strict=True)
+    ):
+        for other in operands if counts(item) else ():
+            before[index] |= before[other] | bits.get(other, 0)
+    return before
+
+
+def group_marks(
+    items: Sequence[Item],
     marks: Sequence[int],
-    is_backward: Callable[[Item], bool],
+    bits: Mapping[int, int],
+    passed: Sequence[int],
+) -> list[list[int]]:
+    """The marks of each application of a function.
+
+    A mark that occurs again and does not depend on the one before, or is in another
+    trip of a loop, is of another application.
+    """
+    found: list[list[int]] = []
+    for mark in marks:
+        place = source(items[mark].eqn)
+        for group in found:
+            again = [at for at in group if source(items[at].eqn) == place]
+            if items[group[0]].scope == items[mark].scope and all(
+                passed[mark] & bits[at] for at in again
+            ):
+                group.append(mark)
+                break
+        else:
+            found.append([mark])
+    return found
+
+
+def find_rounds(
+    flat: Flat, marks: Sequence[int], is_backward: Callable[[Item], bool]
 ) -> list[Round]:
     """Divides a body into rounds.
 
     Args:
       flat: the body.
-      operands: for each operation those whose values it reads.
-      readers: for each operation those that read its values.
       marks: the model's own marks.
       is_backward: whether an operation is of the gradient of all.
 
@@ -66,7 +105,7 @@ def find_rounds(
     whole = list(range(len(flat.items)))
     if not _repeats(flat, marks):
         return [Round(whole, [[mark] for mark in marks])]
-    return _Rounds(flat, operands, readers, marks, is_backward).find()
+    return _Rounds(flat, marks, is_backward).find()
 
 
 def _repeats(flat: Flat, marks: Sequence[int]) -> bool:
@@ -77,45 +116,20 @@ def _repeats(flat: Flat, marks: Sequence[int]) -> bool:
 
 class _Rounds:
     def __init__(
-        self,
-        flat: Flat,
-        operands: Sequence[Sequence[int]],
-        readers: Sequence[Sequence[int]],
-        marks: Sequence[int],
-        is_backward: Callable[[Item], bool],
+        self, flat: Flat, marks: Sequence[int], is_backward: Callable[[Item], bool]
     ):
-        self._items, self._operands, self._readers = flat.items, operands, readers
+        self._items, self._table = flat.items, flat.table
         self._bits = {mark: 1 << number for number, mark in enumerate(marks)}
-        # The marks that each operation comes after: forward, and in any way.
-        self._passed = [0] * len(flat.items)
-        self._before = [0] * len(flat.items)
-        for index, item in enumerate(flat.items):
-            for other in operands[index]:
-                bits = self._bits.get(other, 0)
-                self._before[index] |= self._before[other] | bits
-                if not is_backward(item):
-                    self._passed[index] |= self._passed[other] | bits
-        self._applications = self._group(marks)
+        # The marks that each operation comes after, in any way.
+        self._before = marks_before(flat, self._bits, lambda item: True)
+        forward = marks_before(flat, self._bits, lambda item: not is_backward(item))
+        groups = group_marks(flat.items, marks, self._bits, forward)
+        self._applications = self._in_rounds(groups)
 
-    def _group(self, marks: Sequence[int]) -> list[_Application]:
-        found: list[_Application] = []
-        for mark in marks:
-            place = source(self._items[mark].eqn)
-            for application in found:
-                if self._scope(application.marks[0]) != self._scope(mark):
-                    continue
-                again = [
-                    other
-                    for other in application.marks
-                    if source(self._items[other].eqn) == place
-                ]
-                if all(self._passed[mark] & self._bits[other] for other in again):
-                    break
-            else:
-                application = _Application([])
-                found.append(application)
-            application.marks.append(mark)
-            application.bits |= self._bits[mark]
+    def _in_rounds(self, groups: Sequence[list[int]]) -> list[_Application]:
+        found = [
+            _Application(marks, sum(map(self._bits.get, marks))) for marks in groups
+        ]
         for application in found:
             before = [
                 other.round + 1
@@ -125,9 +139,6 @@ class _Rounds:
             ]
             application.round = max(before, default=0)
         return found
-
-    def _scope(self, index: int) -> int:
-        return self._items[index].scope
 
     def find(self) -> list[Round]:
         count = 1 + max(each.round for each in self._applications)
@@ -172,7 +183,7 @@ class _Rounds:
         ]
         for index in reversed(range(len(own))):
             if own[index] is None:
-                found = [own[reader] for reader in self._readers[index]]
+                found = [own[reader] for reader in self._table.readers[index]]
                 own[index] = min(found, default=count - 1)
         return own
 
@@ -183,7 +194,7 @@ class _Rounds:
         late: dict[int, bool] = {}
         segment: dict[int, int] = {}
         for index in indices:
-            inside = [o for o in self._operands[index] if o in late]
+            inside = [o for o in self._table.operands[index] if o in late]
             late[index] = bool(self._items[index].transposes) or any(
                 late[o] for o in inside
             )
@@ -200,12 +211,12 @@ class _Rounds:
             if index not in segment:
                 found = [
                     segment[reader]
-                    for reader in self._readers[index]
+                    for reader in self._table.readers[index]
                     if reader in segment and not late[reader]
                 ]
                 segment[index] = min(found, default=0)
         for index in indices:
-            inside = [segment[o] for o in self._operands[index] if o in segment]
+            inside = [segment[o] for o in self._table.operands[index] if o in segment]
             if index not in self._bits:
                 segment[index] = max([segment[index], *inside])
         return sorted(

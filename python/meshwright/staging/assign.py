@@ -30,46 +30,12 @@ from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
 from .recomputed import is_recomputed
-from .terms import is_float, is_movable, is_number, place_terms
+from .terms import Terms, is_float, is_movable, is_number
 
 # Indices by which something is read are this many times smaller than that.
 _FEW = 4
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
-
-
-@dataclasses.dataclass
-class Reads:
-    """The producers and readers of the values of a body.
-
-    Attributes:
-      producer: variable to position of the operation that gives it.
-      operands: positions of the operations whose values each operation reads.
-      readers: positions of the operations that read each operation's values.
-    """
-
-    producer: dict[object, int]
-    operands: list[list[int]]
-    readers: list[list[int]]
-
-
-def reads(flat: Flat) -> Reads:
-    """Finds out who reads what."""
-    producer: dict[object, int] = {}
-    operands: list[list[int]] = []
-    readers: list[list[int]] = [[] for _ in flat.items]
-    for index, item in enumerate(flat.items):
-        found = dict.fromkeys(
-            producer[var]
-            for var in compat.variables(item.eqn.invars)
-            if var in producer
-        )
-        operands.append(list(found))
-        for other in found:
-            readers[other].append(index)
-        for var in item.eqn.outvars:
-            producer[var] = index
-    return Reads(producer, operands, readers)
 
 
 def is_mark(item: Item) -> bool:
@@ -231,13 +197,13 @@ def has_gradient(items: list[Item]) -> bool:
     return any(is_mark(item) and item.eqn.params["linked"] for item in items)
 
 
-def count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
+def count_forward(flat: Flat, marks: list[int]) -> None:
     """Counts what leads to a mark as forward, though a layer takes a gradient in it."""
-    is_derived = has_gradient(items)
+    is_derived = has_gradient(flat.items)
     stack, seen = list(marks), set(marks)
     while stack:
-        for other in table.operands[stack.pop()]:
-            item = items[other]
+        for other in flat.table.operands[stack.pop()]:
+            item = flat.items[other]
             if other in seen or is_backward(item, is_derived):
                 continue
             seen.add(other)
@@ -246,11 +212,11 @@ def count_forward(items: list[Item], table: Reads, marks: list[int]) -> None:
             stack.append(other)
 
 
-def _check_inner(items: list[Item], table: Reads, is_derived: bool) -> None:
+def _check_inner(flat: Flat, is_derived: bool) -> None:
     """Refuses marks after a gradient of the marked function in one derivative."""
-    inner = [False] * len(items)
-    for index, item in enumerate(items):
-        inner[index] = any(inner[other] for other in table.operands[index])
+    inner = [False] * len(flat.items)
+    for index, item in enumerate(flat.items):
+        inner[index] = any(inner[other] for other in flat.table.operands[index])
         if not is_mark(item):
             continue
         if is_own(item) and inner[index]:
@@ -277,19 +243,13 @@ def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
       ValueError: derivatives or applications of the function with the marks that
         cannot be distinguished.
     """
-    table, items = reads(flat), flat.items
+    items = flat.items
     marks = [index for index, item in enumerate(items) if is_own(item)]
     is_derived = has_gradient(items)
     count_by_marks(flat)
-    count_forward(items, table, marks)
-    _check_inner(items, table, is_derived)
-    rounds = find_rounds(
-        flat,
-        table.operands,
-        table.readers,
-        marks,
-        lambda item: is_backward(item, is_derived),
-    )
+    count_forward(flat, marks)
+    _check_inner(flat, is_derived)
+    rounds = find_rounds(flat, marks, lambda item: is_backward(item, is_derived))
     if len(rounds) == 1 and rounds[0].indices == list(range(len(items))):
         return _in_round(flat, rounds[0].cuts, known, count)
     stage: list[int | None] = [None] * len(items)
@@ -344,28 +304,23 @@ def _in_round(
       known: numbers of the tokens among the inputs.
       count: number of stages, if there is no mark of the model's own.
     """
-    table, items = reads(flat), flat.items
+    items = flat.items
     numbers = {mark: number for number, cut in enumerate(cuts) for mark in cut}
     tokens = number_tokens(flat, known, numbers)
     marks = [max(cut) for cut in cuts]
     count = len(marks) + 1 if marks else count
-    after, free = free_items(items, table, marks)
-    position = _forward_positions(items, table, after, free)
+    after, free = free_items(flat, marks)
+    position = _forward_positions(flat, after, free)
     is_early = [
         not (item.transposes or free[at] or after[at] or is_mark(item))
         and not is_fixed(item)
         for at, item in enumerate(items)
     ]
-    outside = place_terms(
-        flat,
-        table.producer,
-        is_early,
-        position,
-        lambda at: bisect.bisect_left(marks, at),
-    )
+    terms = Terms(flat, is_early, position, lambda at: bisect.bisect_left(marks, at))
+    outside = terms.place()
     for index in outside:
         free[index] = True
-    complete_positions(items, table, free, position)
+    complete_positions(flat, free, position)
     stage: list[int | None] = [None] * len(items)
     for index, item in enumerate(items):
         if not (item.transposes or free[index] or is_mark(item) or is_fixed(item)):
@@ -388,27 +343,24 @@ def _in_round(
             return numbers[index]
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
-    late = assign_backward(flat, table, stage, of_value, after, outside=outside)
-    assign_pending(
-        items, table, stage, after, free, of_reader, count, marks, late, outside
-    )
-    leave_outside(items, table, stage, outside)
-    sum_at_the_end(items, table, stage)
-    for index in _weights_of_fixed(items, table, stage):
+    late = Backward(flat, stage, of_value, after, outside=outside).assign()
+    assign_pending(flat, stage, after, free, of_reader, count, marks, late, outside)
+    leave_outside(flat, stage, outside)
+    sum_at_the_end(flat, stage)
+    for index in _weights_of_fixed(flat, stage):
         stage[index] = None
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
     return Stages(count, stage, places, tokens, layout)
 
 
-def free_items(
-    items: list[Item], table: Reads, marks: list[int]
-) -> tuple[list[bool], list[bool]]:
+def free_items(flat: Flat, marks: list[int]) -> tuple[list[bool], list[bool]]:
     """What comes after a mark, and what belongs to no stage.
 
     The latter depends on gradients without being one, as an optimizer does, or is
     written after the gradient and after all marks.
     """
+    items = flat.items
     first_back = next(
         (i for i, item in enumerate(items) if item.transposes), len(items)
     )
@@ -417,28 +369,26 @@ def free_items(
     for index, item in enumerate(items):
         if item.transposes:
             continue
-        for other in table.operands[index]:
+        for other in flat.table.operands[index]:
             free[index] |= free[other] or bool(items[other].transposes)
             after[index] |= is_mark(items[other]) or after[other]
         free[index] |= after[index] and index > end
-    free_choices(items, table, _passed_marks(items, table), free)
+    free_choices(flat, _passed_marks(flat), free)
     return after, free
 
 
-def free_choices(
-    items: list[Item], table: Reads, level: Sequence[int], free: list[bool]
-) -> None:
+def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     """Adds what is made of something large and of numbers that come later.
 
     Such as weights that are kept where a loss was smaller, or the rows of a cache with
     which a search goes on: each stays where it is.
 
     Args:
-      items: the operations of a body.
-      table: who reads what.
+      flat: the body.
       level: of each operation, how many cuts it comes after.
       free: whether each belongs to no stage; is changed.
     """
+    items, table = flat.items, flat.table
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
         operands = table.operands[index]
@@ -469,19 +419,20 @@ def _chooses(var: compat.Var, size: int) -> bool:
     return not is_float(var) and _FEW * bytes_of(var.aval) <= size
 
 
-def _passed_marks(items: list[Item], table: Reads) -> list[int]:
+def _passed_marks(flat: Flat) -> list[int]:
     """How many of the model's own marks there are before each operation, on a path."""
-    passed = [0] * len(items)
-    for index, item in enumerate(items):
-        before = max((passed[other] for other in table.operands[index]), default=0)
-        passed[index] = before + is_own(item)
+    passed: list[int] = []
+    for item, operands in zip(flat.items, flat.table.operands, strict=True):
+        before = max((passed[other] for other in operands), default=0)
+        passed.append(before + is_own(item))
     return passed
 
 
 def _forward_positions(
-    items: list[Item], table: Reads, after: list[bool], free: list[bool]
+    flat: Flat, after: list[bool], free: list[bool]
 ) -> list[int | None]:
     """Where each forward operation counts as written, by what reads it."""
+    items = flat.items
     position: list[int | None] = [None] * len(items)
     wanted = [not item.transposes and not free[i] for i, item in enumerate(items)]
     for index in reversed(range(len(items))):
@@ -492,7 +443,7 @@ def _forward_positions(
             continue
         later = [
             position[reader]
-            for reader in table.readers[index]
+            for reader in flat.table.readers[index]
             if wanted[reader] and position[reader] is not None
         ]
         position[index] = min(later, default=None)
@@ -500,36 +451,39 @@ def _forward_positions(
 
 
 def complete_positions(
-    items: list[Item], table: Reads, free: list[bool], position: list[int | None]
+    flat: Flat, free: list[bool], position: list[int | None]
 ) -> None:
     """Counts what no forward operation reads as written where its operands are."""
-    for index, item in enumerate(items):
+    for index, item in enumerate(flat.items):
         if item.transposes or free[index] or position[index] is not None:
             continue
-        before = [position[other] for other in table.operands[index]]
+        before = [position[other] for other in flat.table.operands[index]]
         known = [where for where in before if where is not None]
         position[index] = max(known, default=None)
 
 
-class _Backward:
+class Backward:
     """Gives each transposed operation the stage of what it reads, if that has one.
 
     What makes something large of a number goes where that is read, if it can: not if it
     reads a weight of a stage whose backward pass is before that number. Such operations
     are outside of all stages, and so are those after them.
+
+    `settle` may move an operation to another stage than that of the derivatives that it
+    reads. `outside` has the operations outside of all stages, and gets more of them; it
+    is None if the stages are no chain, whose order says what is too late.
     """
 
     def __init__(
         self,
         flat: Flat,
-        table: Reads,
         stage: list[int | None],
         of_value: Callable[[int], int | None],
         after: list[bool],
-        settle: Callable[[int, int], int],
-        outside: set[int] | None,
+        settle: Callable[[int, int], int] = lambda index, stage: stage,
+        outside: set[int] | None = None,
     ):
-        self._flat, self._table, self._stage = flat, table, stage
+        self._flat, self._table, self._stage = flat, flat.table, stage
         self._of_value, self._after, self._settle = of_value, after, settle
         self._outside = set[int]() if outside is None else outside
         self._is_chain = outside is not None
@@ -542,7 +496,7 @@ class _Backward:
             if item.transposes or stage[index] is None:
                 continue
             for var in compat.variables(item.eqn.invars):
-                if var not in table.producer:
+                if var not in self._table.producer:
                     self._input_homes.setdefault(var, set()).add(stage[index])
         for index, item in enumerate(flat.items):
             if not (item.transposes or is_mark(item)) and stage[index] is None:
@@ -569,14 +523,7 @@ class _Backward:
             self._outside.add(index)
             return
         found = _known(self._of_any, given)
-        if is_movable(
-            self._flat,
-            index,
-            self._table.producer,
-            self._after,
-            self._movable,
-            bool(found),
-        ):
+        if is_movable(self._flat, index, self._after, self._movable, bool(found)):
             self._homes[index] = homes = self._find_homes(index)
             if found:
                 self._movable.add(index)
@@ -633,49 +580,26 @@ class _Backward:
         return homes
 
 
-def assign_backward(
-    flat: Flat,
-    table: Reads,
-    stage: list[int | None],
-    of_value: Callable[[int], int | None],
-    after: list[bool],
-    settle: Callable[[int, int], int] = lambda index, stage: stage,
-    outside: set[int] | None = None,
-) -> dict[int, int]:
-    """Assigns the transposed operations to stages, as `_Backward` says.
-
-    `settle` may move an operation to another stage than that of the derivatives that it
-    reads. `outside` has the operations outside of all stages, and gets more of them; it
-    is None if the stages are no chain, whose order says what is too late.
-
-    Returns:
-      For what is pending, the last stages that it may be in.
-    """
-    return _Backward(flat, table, stage, of_value, after, settle, outside).assign()
-
-
-def leave_outside(
-    items: list[Item], table: Reads, stage: list[int | None], outside: set[int]
-) -> None:
+def leave_outside(flat: Flat, stage: list[int | None], outside: set[int]) -> None:
     """Adds the sums of gradients that read what is outside of all stages."""
-    found = {index for index in outside if items[index].transposes}
-    for index, item in enumerate(items):
+    found = {index for index in outside if flat.items[index].transposes}
+    for index, item in enumerate(flat.items):
         if item.transposes and not is_mark(item):
-            if not found.isdisjoint(table.operands[index]):
+            if not found.isdisjoint(flat.table.operands[index]):
                 found.add(index)
             if index in found:
                 stage[index] = None
 
 
-def sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> None:
+def sum_at_the_end(flat: Flat, stage: list[int | None]) -> None:
     """Lets the last stage of a backward pass add up what all send, as it is.
 
     Of stacked layers each stage has the gradient of its part, filled up with zeros to
     be added to the others: the parts are sent, rather than sums of everything.
     """
     sums: set[int] = set()
-    for index in reversed(range(len(items))):
-        item, readers = items[index], table.readers[index]
+    for index in reversed(range(len(flat.items))):
+        item, readers = flat.items[index], flat.table.readers[index]
         if item.transposes % 2 == 0 or stage[index] is None:
             continue
         name = item.eqn.primitive.name
@@ -690,13 +614,12 @@ def sum_at_the_end(items: list[Item], table: Reads, stage: list[int | None]) -> 
         stage[index] = min(stage[index], max(found, default=stage[index]))
 
 
-def _weights_of_fixed(
-    items: list[Item], table: Reads, stage: list[int | None]
-) -> set[int]:
+def _weights_of_fixed(flat: Flat, stage: list[int | None]) -> set[int]:
     """Slices of weights that named computations read, and what their gradients become.
 
     They belong to these, not to the stages around them.
     """
+    items, table = flat.items, flat.table
     found: set[int] = set()
     sums: set[int] = set()
     for index, item in enumerate(items):
@@ -728,8 +651,7 @@ def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> lis
 
 
 def assign_pending(
-    items: list[Item],
-    table: Reads,
+    flat: Flat,
     stage: list[int | None],
     after: list[bool],
     free: list[bool],
@@ -740,15 +662,15 @@ def assign_pending(
     outside: set[int] | None = None,
 ) -> None:
     """Puts what reads no stage where it is read; outside of all what is too late."""
-    for index in reversed(range(len(items))):
-        item = items[index]
+    for index in reversed(range(len(flat.items))):
+        item, readers = flat.items[index], flat.table.readers[index]
         if stage[index] is not None or free[index] or is_mark(item) or is_fixed(item):
             continue
         if outside is not None and index in outside:
             continue
-        found = _known(of_reader, table.readers[index])
+        found = _known(of_reader, readers)
         if outside is not None and index in late:
-            is_apart = not found and not outside.isdisjoint(table.readers[index])
+            is_apart = not found and not outside.isdisjoint(readers)
             if is_apart or max(found, default=0) > late[index]:
                 outside.add(index)
                 continue
@@ -756,7 +678,7 @@ def assign_pending(
             stage[index] = min(max(found, default=late[index]), late[index])
         elif found:
             stage[index] = max(found)
-        elif not (item.transposes or (after[index] and not table.readers[index])):
+        elif not (item.transposes or (after[index] and not readers)):
             free[index] = True  # At most the optimizer reads it.
         else:
             last = item.transposes % 2

@@ -22,7 +22,7 @@ from .costs import work_of
 from .emit import emit, rootless
 from .flatten import Flat, flatten
 from .inner_gradients import count_by_work
-from .line import Order, line_up
+from .line import Lining, Order
 from .outside import place_outside
 from .recomputed import is_recomputed, repeated
 from .search import best_cuts, make_line
@@ -184,12 +184,12 @@ def _line_up(
     A model that is applied to what it gave goes through the same stages again, if that
     sends less and is even enough: its weights stay, and what it gave goes back.
     """
-    order = line_up(flat, copied, outside, apart)
+    order = Lining(flat, copied, apart).order(outside)
     if len(order.items) < count:
         return order, []
     cuts, worst, sent = _cut(order, count)
     if not any(item.transposes for item in flat.items):
-        folded = line_up(flat, copied, outside, apart, folds=True)
+        folded = Lining(flat, copied, apart).order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):
             other_cuts, other_worst, other_sent = _cut(folded, count)
             limit = max(worst, _UNEVEN * sum(folded.costs) / count)

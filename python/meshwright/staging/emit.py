@@ -24,7 +24,7 @@ from ..tracing.primitives import (
     reduce_p,
 )
 from ..tracing.scopes import bodies
-from .assign import Graph, is_mark, reads
+from .assign import Graph, is_mark
 from .flatten import Flat, Item
 
 # What says something about values between computations, and nothing inside of one.
@@ -135,7 +135,6 @@ def rootless(flat: Flat) -> set[int]:
 
     Not what draws random numbers without a key, which are others each time.
     """
-    table = reads(flat)
     found: set[int] = set()
     for index, item in enumerate(flat.items):
         eqn = item.eqn
@@ -145,7 +144,7 @@ def rootless(flat: Flat) -> set[int]:
             and not is_mark(item)
             and eqn.primitive not in (named_computation_p, call_p, for_p)
             and not _is_draw(eqn)
-            and all(table.producer.get(var) in found for var in inputs)
+            and all(flat.table.producer.get(var) in found for var in inputs)
         ):
             found.add(index)
     return found

@@ -113,6 +113,21 @@ class Item:
 
 
 @dataclasses.dataclass
+class Reads:
+    """The producers and readers of the values of a body.
+
+    Attributes:
+      producer: variable to position of the operation that gives it.
+      operands: positions of the operations whose values each operation reads.
+      readers: positions of the operations that read each operation's values.
+    """
+
+    producer: dict[object, int]
+    operands: list[list[int]]
+    readers: list[list[int]]
+
+
+@dataclasses.dataclass
 class Flat:
     """A body in one piece.
 
@@ -129,6 +144,24 @@ class Flat:
     items: list[Item]
     outs: list[Any]
     is_in_pieces: bool = False
+
+    @functools.cached_property
+    def table(self) -> Reads:
+        """Who reads what. The operations do not change any more."""
+        producer: dict[object, int] = {}
+        operands: list[list[int]] = []
+        readers: list[list[int]] = [[] for _ in self.items]
+        for index, item in enumerate(self.items):
+            found = dict.fromkeys(
+                producer[var]
+                for var in compat.variables(item.eqn.invars)
+                if var in producer
+            )
+            operands.append(list(found))
+            for other in found:
+                readers[other].append(index)
+            producer.update(dict.fromkeys(item.eqn.outvars, index))
+        return Reads(producer, operands, readers)
 
 
 def flatten(

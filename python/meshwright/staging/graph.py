@@ -29,11 +29,12 @@ from typing import Any
 
 from ..jaxapi import frontend as compat
 from ..tracing.scopes import source
+from .applications import group_marks, marks_before
 from .assign import (
+    Backward,
     Graph,
     Stages,
     Tower,
-    assign_backward,
     assign_pending,
     by_chain,
     count_forward,
@@ -42,12 +43,11 @@ from .assign import (
     is_mark,
     is_own,
     number_tokens,
-    reads,
     sum_at_the_end,
 )
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
-from .terms import is_number, place_terms
+from .terms import Terms, is_number
 
 
 def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
@@ -135,11 +135,11 @@ class _Assignment:
 
     def __init__(self, flat: Flat, known: Mapping[object, int]):
         self._flat, self._items = flat, flat.items
-        self._table = reads(flat)
+        self._table = flat.table
         self._marks = [at for at, item in enumerate(self._items) if is_own(item)]
         count_by_marks(flat)
-        count_forward(self._items, self._table, self._marks)
-        self._after, self._free = free_items(self._items, self._table, self._marks)
+        count_forward(flat, self._marks)
+        self._after, self._free = free_items(flat, self._marks)
         numbers = {at: number for number, at in enumerate(self._marks)}
         self._tokens = number_tokens(flat, known, numbers)
         # By stage: its tower, and the stages before and after it there.
@@ -160,32 +160,16 @@ class _Assignment:
         self._stage: list[int | None] = [None] * len(self._items)
 
     def _group_marks(self) -> dict[str, list[list[int]]]:
-        """The marks of each tower, for each time that it is applied.
-
-        A mark that occurs again and does not depend on the one before, or is in another
-        trip of a loop, is of another application.
-        """
+        """The marks of each tower, for each time that it is applied."""
         bits = {at: 1 << number for number, at in enumerate(self._marks)}
-        passed = [0] * len(self._items)
-        found: dict[str, list[list[int]]] = {}
-        for index, item in enumerate(self._items):
-            if item.transposes:
-                continue
-            for other in self._table.operands[index]:
-                passed[index] |= passed[other] | bits.get(other, 0)
-            if index not in bits:
-                continue
-            place = source(item.eqn)
-            applications = found.setdefault(item.eqn.params["tower"], [])
-            for marks in applications:
-                again = [at for at in marks if source(self._items[at].eqn) == place]
-                if self._items[marks[0]].scope == item.scope and all(
-                    passed[index] & bits[at] for at in again
-                ):
-                    marks.append(index)
-                    break
-            else:
-                applications.append([index])
+        passed = marks_before(self._flat, bits, lambda item: not item.transposes)
+        of_tower: dict[str, list[int]] = {}
+        for at in self._marks:
+            of_tower.setdefault(self._items[at].eqn.params["tower"], []).append(at)
+        found = {
+            tower: group_marks(self._items, marks, bits, passed)
+            for tower, marks in of_tower.items()
+        }
         for tower, applications in found.items():
             counts = sorted({len(marks) for marks in applications})
             if len(counts) > 1:
@@ -365,14 +349,7 @@ class _Assignment:
                 found = [position[reader] for reader in self._table.readers[index]]
                 known = [where for where in found if where is not None]
                 position[index] = min(known, default=None)
-        place_terms(
-            self._flat,
-            self._table.producer,
-            is_early,
-            position,
-            stage_at,
-            is_chain=False,
-        )
+        Terms(self._flat, is_early, position, stage_at).place(is_chain=False)
         for index in range(size):
             if is_early[index] and position[index] is None:
                 found = [position[other] for other in self._table.operands[index]]
@@ -424,17 +401,15 @@ class _Assignment:
             return self._stage[index]
 
         forward = self._forward_readers()
-        late = assign_backward(
+        late = Backward(
             self._flat,
-            self._table,
             self._stage,
             of_value,
             self._after,
             lambda index, stage: self._settle(index, stage, forward),
-        )
+        ).assign()
         assign_pending(
-            self._items,
-            self._table,
+            self._flat,
             self._stage,
             self._after,
             self._free,
@@ -443,7 +418,7 @@ class _Assignment:
             [],
             late,
         )
-        sum_at_the_end(self._items, self._table, self._stage)
+        sum_at_the_end(self._flat, self._stage)
 
     def _forward_readers(self) -> dict[Any, set[int]]:
         """The stages that make or read each value in the forward pass."""
@@ -501,13 +476,12 @@ class _Assignment:
 
 def check_ways(flat: Flat) -> None:
     """Refuses a tower of which nothing that is returned is made."""
-    table = reads(flat)
     outs = set(compat.variables(flat.outs))
     leads = [False] * len(flat.items)
     for index in reversed(range(len(flat.items))):
         item = flat.items[index]
         leads[index] = not outs.isdisjoint(item.eqn.outvars) or any(
-            leads[reader] for reader in table.readers[index]
+            leads[reader] for reader in flat.table.readers[index]
         )
         if is_own(item) and not leads[index]:
             raise ValueError(

@@ -20,7 +20,6 @@ import jax
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from ..tracing.scopes import source, sources
-from .assign import Reads, reads
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
@@ -54,26 +53,6 @@ class Order:
     apart: Set[int]
 
 
-def line_up(
-    flat: Flat,
-    copied: Set[int],
-    outside: float = 0,
-    apart: Set[int] = frozenset(),
-    folds: bool = False,
-) -> Order:
-    """Puts a body in line.
-
-    Args:
-      flat: the body.
-      copied: operations that each stage makes for itself.
-      outside: work on the body's gradients elsewhere, such as that of an optimizer.
-      apart: operations that are left out.
-      folds: whether what reads a weight again is where that is read first, so that a
-        model that is applied to what it gave goes through its stages again.
-    """
-    return _Lining(flat, copied, apart).order(outside, folds)
-
-
 _CONVERSIONS = frozenset(
     ("broadcast_in_dim", "convert_element_type", "reshape", "squeeze", "transpose")
 )
@@ -81,11 +60,19 @@ _CONVERSIONS = frozenset(
 _COMPANIONS = 3
 
 
-class _Lining:
-    def __init__(self, flat: Flat, copied: Set[int], apart: Set[int]):
+class Lining:
+    """Puts a body in line.
+
+    Args:
+      flat: the body.
+      copied: operations that each stage makes for itself.
+      apart: operations that are left out.
+    """
+
+    def __init__(self, flat: Flat, copied: Set[int], apart: Set[int] = frozenset()):
         self._flat, self._items, self._copied = flat, flat.items, copied
         self._apart, self._unlined = apart, copied | apart
-        self._table: Reads = reads(flat)
+        self._table = flat.table
         self._outs = set(compat.variables(flat.outs))
         self._position: list[int | None] = [None] * len(self._items)
         self._var_readers: dict[object, list[int]] = {}
@@ -104,7 +91,14 @@ class _Lining:
             )
         }
 
-    def order(self, outside: float, folds: bool) -> Order:
+    def order(self, outside: float = 0, folds: bool = False) -> Order:
+        """The body in line.
+
+        Args:
+          outside: work on the body's gradients elsewhere, such as that of an optimizer.
+          folds: whether what reads a weight again is where that is read first, so that
+            a model that is applied to what it gave goes through its stages again.
+        """
         before = self._before_gradients()
         forward = self._forward(before)
         self._companion = self._companions(forward)

@@ -13,19 +13,17 @@ import bisect
 from collections.abc import Sequence, Set
 
 from .assign import (
-    Reads,
-    assign_backward,
+    Backward,
     assign_pending,
     complete_positions,
     free_choices,
     is_fixed,
     leave_outside,
-    reads,
 )
 from .flatten import Flat
 from .line import Order
 from .recomputed import is_recomputed
-from .terms import is_number, place_terms
+from .terms import Terms, is_number
 
 
 def place_outside(
@@ -53,7 +51,7 @@ def place_outside(
 class _Outside:
     def __init__(self, flat: Flat, order: Order, cuts: Sequence[int], copied: Set[int]):
         self._flat, self._items = flat, flat.items
-        self._table: Reads = reads(flat)
+        self._table = flat.table
         self._order, self._cuts = order, cuts
         self._unlined = copied | order.apart
         self._line = [
@@ -67,16 +65,14 @@ class _Outside:
 
     def place(self, choices: Set[int]) -> tuple[list[int | None], set[int]]:
         position = self._positions_by_readers()
-        outside = place_terms(
-            self._flat, self._table.producer, self._is_early, position, self._stage_at
-        )
+        outside = Terms(self._flat, self._is_early, position, self._stage_at).place()
         if not (outside or choices):
             return self._line, outside
         free = [
             self._is_free(index) or index in outside or index in choices
             for index in range(len(self._items))
         ]
-        complete_positions(self._items, self._table, free, position)
+        complete_positions(self._flat, free, position)
         numbers = self._find_numbers(outside)
         early = numbers | self._unlined
         stage: list[int | None] = list(self._line)
@@ -105,7 +101,7 @@ class _Outside:
             level.append(max(before, default=0) if where is None else where)
         free = [self._is_free(index) for index in range(len(self._items))]
         found = list(free)
-        free_choices(self._items, self._table, level, found)
+        free_choices(self._flat, level, found)
         return {index for index, is_free in enumerate(found) if is_free > free[index]}
 
     def _place_backward(self, stage: list[int | None], outside: set[int]) -> None:
@@ -118,23 +114,16 @@ class _Outside:
         after = [
             not (item.transposes or self._is_early[i]) for i, item in enumerate(items)
         ]
-        late = assign_backward(
-            self._flat,
-            self._table,
-            stage,
-            stage.__getitem__,
-            after,
-            self._settle,
-            outside,
-        )
+        late = Backward(
+            self._flat, stage, stage.__getitem__, after, self._settle, outside
+        ).assign()
         for index, item in enumerate(items):
             is_left = stage[index] is None and index not in outside
             if item.transposes and is_left and index not in late:
                 stage[index] = self._line[index]
         free = [self._is_free(index) for index in range(len(items))]
         assign_pending(
-            items,
-            self._table,
+            self._flat,
             stage,
             after,
             free,
@@ -144,7 +133,7 @@ class _Outside:
             late,
             outside,
         )
-        leave_outside(items, self._table, stage, outside)
+        leave_outside(self._flat, stage, outside)
 
     def _settle(self, index: int, found: int) -> int:
         """The stage of a derivative in line, but not after that of what it reads."""

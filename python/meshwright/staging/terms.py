@@ -16,7 +16,7 @@ all, before the first, each part where its weight is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -49,40 +49,24 @@ def has_terms(eqn: Any) -> bool:
     return (gives_number and values > 1) or (reads_number and results > 1)
 
 
-def place_terms(
-    flat: Flat,
-    producer: Mapping[Any, int],
-    is_early: Sequence[bool],
-    position: list[int | None],
-    stage_at: Callable[[int], int],
-    is_chain: bool = True,
-) -> set[int]:
-    """Moves terms to where what they are made of is read.
+class Terms:
+    """The terms of a body.
 
     Args:
       flat: the body.
-      producer: variable to position of the operation that gives it.
       is_early: which operations are forward ones that depend on no mark.
       position: where each forward operation counts as written, by what reads it first.
       stage_at: the stage in which something that is written at a position is.
-      is_chain: whether the numbers of the stages say in which order they run.
-
-    Returns:
-      The operations outside of all stages, which have no position.
     """
-    return _Terms(flat, producer, is_early, position, stage_at).place(is_chain)
 
-
-class _Terms:
     def __init__(
         self,
         flat: Flat,
-        producer: Mapping[Any, int],
         is_early: Sequence[bool],
         position: list[int | None],
         stage_at: Callable[[int], int],
     ):
-        self._items, self._producer = flat.items, producer
+        self._items, self._producer = flat.items, flat.table.producer
         self._is_early, self._position, self._stage_at = is_early, position, stage_at
         self._outs = set(compat.variables(flat.outs))
         self._readers: dict[Any, list[int]] = {}
@@ -101,7 +85,15 @@ class _Terms:
         self._stages: dict[int, set[int]] = {}  # Where the values of each part are.
         self._made_of_numbers: dict[int, int] = {}  # The last stage of these.
 
-    def place(self, is_chain: bool) -> set[int]:
+    def place(self, is_chain: bool = True) -> set[int]:
+        """Moves terms to where what they are made of is read.
+
+        Args:
+          is_chain: whether the numbers of the stages say in which order they run.
+
+        Returns:
+          The operations outside of all stages, which have no position.
+        """
         outside = self._find_outside() if is_chain else set()
         self._place_saved()
         wanted = {index: self._wanted(index) for index in self._numbers}
@@ -271,7 +263,6 @@ class _Terms:
 def is_movable(
     flat: Flat,
     index: int,
-    producer: Mapping[Any, int],
     after: Sequence[bool],
     movable: Container[int],
     of_number: bool,
@@ -281,7 +272,6 @@ def is_movable(
     Args:
       flat: the body.
       index: the operation.
-      producer: variable to position of the operation that gives it.
       after: which forward operations depend on a mark.
       movable: the operations before it of which that is true.
       of_number: whether it has to be made of a cotangent's number.
@@ -291,7 +281,7 @@ def is_movable(
         return False
     reads_number = False
     for var in compat.variables(item.eqn.invars):
-        maker = producer.get(var)
+        maker = flat.table.producer.get(var)
         is_small = is_number(var)
         if maker is not None and flat.items[maker].transposes:
             if not is_small and maker not in movable:
