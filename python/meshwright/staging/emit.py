@@ -8,8 +8,7 @@ to run in the middle of it; then there are several of the same name.
 from __future__ import annotations
 
 import dataclasses
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..tracing.primitives import (
 from ..tracing.scopes import bodies
 from .assign import Graph, is_mark
 from .flatten import Flat, Item
+from .order import in_order
 
 # What says something about values between computations, and nothing inside of one.
 _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
@@ -98,26 +98,11 @@ class _Parts:
                 if other.before & part.bit:
                     other.before |= new
 
-    def in_order(self) -> Iterator[_Part]:
+    def in_order(self) -> list[_Part]:
         """All parts, each after those that it needs, else as they were written."""
-        missing = [len(part.needs) for part in self.parts]
-        readers: list[list[int]] = [[] for _ in self.parts]
-        for number, part in enumerate(self.parts):
-            for other in part.needs:
-                readers[other].append(number)
-        ready = [
-            (part.indices[0], number)
-            for number, part in enumerate(self.parts)
-            if not part.needs
-        ]
-        heapq.heapify(ready)
-        while ready:
-            _, number = heapq.heappop(ready)
-            yield self.parts[number]
-            for reader in readers[number]:
-                missing[reader] -= 1
-                if not missing[reader]:
-                    heapq.heappush(ready, (self.parts[reader].indices[0], reader))
+        needs = {number: part.needs for number, part in enumerate(self.parts)}
+        order = in_order(needs, lambda number: self.parts[number].indices[0])
+        return [self.parts[number] for number in order]
 
 
 @compat.weakref_lru_cache

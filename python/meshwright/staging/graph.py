@@ -22,7 +22,7 @@ values say where that is.
 from __future__ import annotations
 
 import collections
-import heapq
+import graphlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -47,6 +47,7 @@ from .assign import (
 )
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
+from .order import in_order
 from .terms import Terms, is_number
 
 
@@ -273,46 +274,27 @@ class _Assignment:
         for first, second in self._order.links:
             if self._towers[first] != self._towers[second]:
                 needs[self._towers[second]].add(self._towers[first])
-        done: list[str] = []
-        ready = [at for at, name in enumerate(names) if not needs[name]]
-        heapq.heapify(ready)
-        while ready:
-            name = names[heapq.heappop(ready)]
-            done.append(name)
-            for at, other in enumerate(names):
-                if name in needs[other]:
-                    needs[other].discard(name)
-                    if not needs[other]:
-                        heapq.heappush(ready, at)
-        if len(done) < len(names):
-            self._refuse_circle([name for name in names if name not in done], needs)
-        places = self._places()
-        return [Tower(name, counts[name], places[name]) for name in done]
-
-    def _places(self) -> dict[str, str]:
-        """The user's line of the first mark of each tower."""
-        return {
+        # The user's line of the first mark of each.
+        places = {
             self._items[at].eqn.params["tower"]: source(self._items[at].eqn)
             for at in reversed(self._marks)
         }
-
-    def _refuse_circle(
-        self, names: Sequence[str], needs: Mapping[str, set[str]]
-    ) -> None:
-        name = names[0]
-        chain: list[str] = []
-        while name not in chain:  # Each of these waits for another one of them.
-            chain.append(name)
-            name = min(needs[name])
-        circle = [*chain[chain.index(name) :], name]
-        pairs = ", and ".join(
-            f"{after!r} reads what {before!r} gives"
-            for after, before in itertools.pairwise(circle)
-        )
-        raise ValueError(
-            f"{self._places()[name]}: stage_boundary: towers feed each other: {pairs}; "
-            "give the stages that come after the other tower a tower of their own"
-        )
+        try:
+            order = in_order(needs, names.index)
+        except graphlib.CycleError as error:
+            circle = error.args[1][:0:-1]  # Each reads what the next one gives.
+            first = circle.index(min(circle, key=names.index))
+            circle = [*circle[first:], *circle[: first + 1]]
+            pairs = ", and ".join(
+                f"{after!r} reads what {before!r} gives"
+                for after, before in itertools.pairwise(circle)
+            )
+            raise ValueError(
+                f"{places[circle[0]]}: stage_boundary: towers feed each other: "
+                f"{pairs}; give the stages that come after the other tower a tower of "
+                "their own"
+            ) from None
+        return [Tower(name, counts[name], places[name]) for name in order]
 
     def _renumber(self, towers: Sequence[Tower]) -> None:
         """From numbers of marks to those of stages, tower by tower."""
