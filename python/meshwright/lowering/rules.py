@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler import diagnostics
@@ -191,25 +191,20 @@ def _for(ctx, *args, jaxpr, name, num_captured, iterations, form):
     return compat.with_unreduced(ctx, list(op.results)[num_fixed:], ctx.avals_out)
 
 
-def _named_tensor(ctx, x, *, name):
-    return compat.with_unreduced(
-        ctx, [mpmd.NamedTensorOp(x, name).result], ctx.avals_out
-    )
+def _unary(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule for what an operation that `make` gives does to one value."""
 
+    def rule(ctx: Any, x: Any, **params: Any) -> list[Any]:
+        return compat.with_unreduced(ctx, [make(x, **params).result], ctx.avals_out)
 
-def _broadcast(ctx, x):
-    return compat.with_unreduced(ctx, [mpmd.BroadcastOp(x).result], ctx.avals_out)
-
-
-def _reduce(ctx, x):
-    return compat.with_unreduced(ctx, [mpmd.ReduceOp([x]).result], ctx.avals_out)
+    return rule
 
 
 RULES = (
     (primitives.named_computation_p, _named_computation),
-    (primitives.named_tensor_p, _named_tensor),
+    (primitives.named_tensor_p, _unary(mpmd.NamedTensorOp)),
     (primitives.call_p, _call),
     (primitives.for_p, _for),
-    (primitives.broadcast_p, _broadcast),
-    (primitives.reduce_p, _reduce),
+    (primitives.broadcast_p, _unary(mpmd.BroadcastOp)),
+    (primitives.reduce_p, _unary(lambda x: mpmd.ReduceOp([x]))),
 )

@@ -30,20 +30,13 @@ named_computation_p = bodies.define("mpmd_named_computation", _transpose_computa
 call_p = bodies.define("mpmd_call", lambda params: params)
 
 
-def _lower_computation_plainly(ctx, *args, jaxpr, name, **_):
-    return compat.core_call_lowering(
-        ctx, *args, name=PLAIN_COMPUTATION_PREFIX + name, call_jaxpr=jaxpr
-    )
+def _lower_plainly(prefix, ctx, *args, jaxpr, name, **_):
+    return compat.core_call_lowering(ctx, *args, name=prefix + name, call_jaxpr=jaxpr)
 
 
-def _lower_call_plainly(ctx, *args, jaxpr, name, **_):
-    return compat.core_call_lowering(ctx, *args, name=name, call_jaxpr=jaxpr)
-
-
-compat.register_lowering(
-    named_computation_p, _lower_computation_plainly, cacheable=False
-)
-compat.register_lowering(call_p, _lower_call_plainly, cacheable=False)
+for _prim, _prefix in ((named_computation_p, PLAIN_COMPUTATION_PREFIX), (call_p, "")):
+    _rule = functools.partial(_lower_plainly, _prefix)
+    compat.register_lowering(_prim, _rule, cacheable=False)
 
 
 def _define_identity(name: str) -> Any:
