@@ -24,6 +24,16 @@ from jax.sharding import NamedSharding
 from ..jaxapi import frontend as compat
 
 
+def known_shardings(jaxpr: Any, shardings: Mapping[int, Any]) -> dict[Any, Any]:
+    """By variable, those of a program's inputs that are known."""
+    return {
+        jaxpr.invars[index]: sharding.sharding
+        if isinstance(sharding, Format)
+        else sharding
+        for index, sharding in shardings.items()
+    }
+
+
 def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
     """Drops constraints of inputs to the shardings that they have.
 
@@ -35,12 +45,7 @@ def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
       The program, whose results are as before; `closed` itself if it has none.
     """
     jaxpr = closed.jaxpr
-    known = {
-        jaxpr.invars[index]: sharding.sharding
-        if isinstance(sharding, Format)
-        else sharding
-        for index, sharding in shardings.items()
-    }
+    known = known_shardings(jaxpr, shardings)
     results = set(compat.variables(jaxpr.outvars))
     same: dict[Any, Any] = {}
     eqns = []

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
-from jax.experimental.layout import Format
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from ..jaxapi import frontend as compat
+from .known_constraints import known_shardings
 from .several_meshes import constrain
 
 _SCOPE = "mpmd_microbatches"
@@ -44,11 +44,7 @@ def keep_rows_split(closed: Any, shardings: Mapping[int, Any]) -> Any:
       The program, with a constraint after each slice whose rows can be split.
     """
     jaxpr = closed.jaxpr
-    known = {
-        var: sharding.sharding if isinstance(sharding, Format) else sharding
-        for index, var in enumerate(jaxpr.invars)
-        if (sharding := shardings.get(index)) is not None
-    }
+    known = known_shardings(jaxpr, shardings)
     eqns = []
     for eqn in jaxpr.eqns:
         rows = _rows(eqn, known) if eqn.primitive is jax.lax.slice_p else None
