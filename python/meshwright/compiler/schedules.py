@@ -94,19 +94,14 @@ def compiler_name(what: str, name: object) -> str:
     Raises:
       ValueError: there is no such schedule, or the file is not one.
     """
-    if isinstance(name, str) and name.startswith(SCHEDULE_FILE_PREFIX):
-        try:
-            native.extension().splits_backward(name)
-        except ValueError as error:
-            raise ValueError(f"{what}: {error}") from None
-        return name
-    found = find_schedule_name(name)
-    if found and ":" in found:
+    is_file = isinstance(name, str) and name.startswith(SCHEDULE_FILE_PREFIX)
+    found = name if is_file else find_schedule_name(name)
+    if found is None:
+        known = (*schedule_names(), f"{SCHEDULE_FILE_PREFIX}PATH")
+        raise ValueError(unknown_name(what, name, known))
+    if ":" in found:
         try:
             native.extension().splits_backward(found)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
-    if found is None:
-        known = (*schedule_names(), f"{SCHEDULE_FILE_PREFIX}PATH")
-        raise ValueError(unknown_name(what, name, known))
     return found
