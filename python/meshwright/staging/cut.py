@@ -241,16 +241,15 @@ class _Cutter:
                 f"stages from {self.places[0]} on; all marked functions of a program "
                 "must have the same number of stages"
             )
-        if self.count and self._graph != stages.graph:
-            raise ValueError(
-                f"{stages.places[0]}: a graph of other towers than that from "
-                f"{self.places[0]} on; all functions of a program go by one graph"
-            )
-        if self.count and self._layout != stages.layout:
-            raise ValueError(
-                f"{stages.places[0]}: a layout of other stages than that from "
-                f"{self.places[0]} on; all functions of a program go by one layout"
-            )
+        for what, parts, before, found in (
+            ("graph", "towers", self._graph, stages.graph),
+            ("layout", "stages", self._layout, stages.layout),
+        ):
+            if self.count and before != found:
+                raise ValueError(
+                    f"{stages.places[0]}: a {what} of other {parts} than that from "
+                    f"{self.places[0]} on; all functions of a program go by one {what}"
+                )
         self.count, self.places = stages.count, stages.places
         forward = {
             stage
