@@ -8,14 +8,15 @@ h100:16      sixteen H100, eight in each host
 from __future__ import annotations
 
 import functools
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..compiler import native
 from ..core.names import check_type, unknown_name
-from .figures import device_figures
 
 _TPU_PREFIX = "tpu-"
 _AMD = ("mi250x", "mi300a", "mi300x", "mi325x", "mi350x", "mi355x")
@@ -23,6 +24,13 @@ _AMD = ("mi250x", "mi300a", "mi300x", "mi325x", "mi350x", "mi355x")
 _NUMBERED = r"((?:tpu-)?(?:v\d\w*|tpu7x))-(\d{1,5})"
 # Chips that share a host, along each dimension, as slices are put together.
 HOST = (2, 2, 1)
+
+
+@functools.cache
+def device_figures() -> Mapping[str, Mapping[str, Any]]:
+    """By name, such as `h100` or `tpu-v5e`; docs/cost-model.md explains the keys."""
+    found = json.loads(native.extension().devices())
+    return {name: entry for name, entry in found.items() if not name.startswith("_")}
 
 
 @dataclass(frozen=True)

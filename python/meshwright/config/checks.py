@@ -13,6 +13,7 @@ import jax
 from jax.sharding import Mesh
 
 from ..compiler.schedules import compiler_name
+from ..core.config import Tower
 from ..core.names import (
     MEMORY_KIND_SEPARATOR,
     MEMORY_KINDS,
@@ -20,7 +21,6 @@ from ..core.names import (
     mesh_without_memory_kind,
     unknown_name,
 )
-from ..core.towers import Tower
 from ..jaxapi.described import mixed_backends
 
 _logger = logging.getLogger(__name__)

@@ -21,10 +21,10 @@ from ..core.config import (
     PartitioningOptions,
     PyTree,
     Topology,
+    Tower,
 )
 from ..core.fragments import PipelineSchedule
 from ..core.names import check_type, unknown_name
-from ..core.towers import Tower
 from .checks import (
     check_devices,
     check_mapping,

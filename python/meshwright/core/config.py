@@ -11,7 +11,6 @@ from jax.sharding import AbstractMesh, Mesh
 
 from .by_path import ByPath
 from .fragments import PipelineSchedule
-from .towers import Tower
 
 PyTree = Any
 # These can be called, `Topology({"m0": mesh})`; any mapping will do in their place.
@@ -21,6 +20,26 @@ Topology = dict[str, Mesh]
 NameToMeshAssignment = dict[str, str]
 # Name of a computation to the stage that it belongs to.
 NameToStageAssignment = dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tower:
+    """A chain of stages with meshes and a schedule of its own.
+
+    Attributes:
+      meshes: names of meshes, in the order of the tower's pipeline. Towers may share
+        them.
+      schedule: a schedule of one chain, by either of its names, which schedule `Towers`
+        keeps among the stages of this tower.
+
+    Example: two stages in the order of GPipe, for `make_config(..., towers=)`.
+
+      >>> {"vision": Tower(["m0", "m1"], "GPipe")}["vision"].schedule
+      'GPipe'
+    """
+
+    meshes: Sequence[str]
+    schedule: str = "1F1B"
 
 
 @dataclasses.dataclass(frozen=True)

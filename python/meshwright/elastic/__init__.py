@@ -9,8 +9,8 @@ from ..runtime.processes.failures import ProcessFailure as ProcessFailure
 from .copies import Copies as Copies
 from .preemption import notice_preemption as notice_preemption
 from .preemption import preempted as preempted
+from .regroup import attempt as attempt
 from .regroup import guard as guard
 from .regroup import members as members
 from .regroup import regroup as regroup
 from .regroup import returned as returned
-from .restart import attempt as attempt

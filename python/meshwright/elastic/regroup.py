@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ..runtime.processes import exits, watch
 from ..runtime.processes.failures import ProcessError
-from ..runtime.processes.world import existing
+from ..runtime.processes.world import environment, existing
 
 
 def members() -> tuple[int, ...]:
@@ -74,3 +74,9 @@ def guard() -> Iterator[None]:
     world = existing()
     with contextlib.nullcontext() if world is None else world.explaining():
         yield
+
+
+def attempt() -> int:
+    """How many times the launcher has started the processes again; 0 at first, and
+    without the launcher."""
+    return int(environment("ATTEMPT") or 0)

@@ -6,6 +6,7 @@ Pipelines: microbatches, the rules of schedules, and where stages live.
 
 from ..core.by_path import ByPath as ByPath
 from ..core.by_path import by_path as by_path
+from ..core.config import Tower as Tower
 from ..core.fragments import FragmentInfo as FragmentInfo
 from ..core.fragments import FragmentMergeRule as FragmentMergeRule
 from ..core.fragments import FragmentMergeRules as FragmentMergeRules
@@ -20,7 +21,6 @@ from ..core.fragments import SchedulingKey as SchedulingKey
 from ..core.fragments import SchedulingPredicate as SchedulingPredicate
 from ..core.fragments import SplitFragmentType as SplitFragmentType
 from ..core.fragments import TargetInfoBuilder as TargetInfoBuilder
-from ..core.towers import Tower as Tower
 from ..schedules.assignment import stage_assignment as stage_assignment
 from ..schedules.rules import (
     build_merge_rules_from_predicate as build_merge_rules_from_predicate,

@@ -11,9 +11,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from ..compiler import native
-from ..core.config import Config
+from ..core.config import Config, Tower
 from ..core.names import is_cpu_mesh, unknown_name
-from ..core.towers import Tower
 from ..schedules.assignment import stage_assignment
 from .assign import Graph
 

@@ -5,7 +5,7 @@ import types
 
 import jax
 import pytest
-from meshwright.aot import figures, gpus, names, plugins
+from meshwright.aot import gpus, names, plugins
 
 import meshwright as mw
 
@@ -29,7 +29,7 @@ import meshwright as mw
 def test_names(text, count, each):
     target = names.parse_target(text)
     assert target.count == count
-    assert target.figures is figures.device_figures()[each]
+    assert target.figures is names.device_figures()[each]
     assert names.parse_target(target.name) == target
 
 
@@ -148,7 +148,7 @@ def test_the_library_of_tpus_that_belongs_to_jax(line, version):
 
 def test_the_description_of_a_gpu():
     for name in names.gpu_names():
-        text = gpus.target_text(figures.device_figures()[name]["xla"])
+        text = gpus.target_text(names.device_figures()[name]["xla"])
         assert text.count("{") == text.count("}") == 3
         assert "core_count: " in text and "kind" not in text
     assert "major: 10\n  minor: 0" in text

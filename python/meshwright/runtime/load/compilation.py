@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import collections
 import concurrent.futures
+import contextlib
 import os
 import queue
+import re
 import time
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,6 +24,7 @@ from ...core.names import unknown_name
 from ...core.progress import ProgressBar
 from ...jaxapi import described
 from ...jaxapi import runtime as jax_runtime
+from ...jaxapi.modules import first_file_location
 from ..program.errors import FragmentError, ProgramError
 from ..program.loaded import Loaded
 from ..program.module_names import joint_name
@@ -29,13 +32,13 @@ from ..program.python_calls import name_errors
 from ..program.source import Source
 from .cache import FragmentCache
 from .described import Answers, oversized_bytes
-from .refusals import find_refused
 
 ir = jax_runtime.ir
 
 _COMPILE_EVENT = "/jax/core/compile/backend_compile_duration"
 _HIT_EVENT = "/jax/compilation_cache/cache_hits"
-
+# As XLA prints the operations of its own that it complains about.
+_METADATA = re.compile(r'source_file="([^"]+)"[^}]*?source_line=(\d+)')
 
 # On a GPU, compilers time kernels and hold memory; more of them at once on one device
 # disturb each other. On a CPU the number of cores is what bounds them.
@@ -277,7 +280,7 @@ def _compile(
         needed = oversized_bytes(str(error)) if source.mesh.is_described else None
         if needed is None or not keep_oversized:
             with context:
-                place = find_refused(source.text, str(error))
+                place = _find_refused(source.text, str(error))
             what = f", at {place}" if place else ""
             raise FragmentError(
                 f"{source.describe()} does not compile{what}: {error}"
@@ -292,3 +295,30 @@ def _compile(
     if cache and not getattr(executable, "is_oversized", False):
         cache.write(source, executable)
     return Loaded(executable, source.mesh.devices, seconds)
+
+
+def _find_refused(text: str, error: str) -> str | None:
+    """`FILE:LINE` of the user's operation that a compiler has refused, if it tells.
+
+    Args:
+      text: the module, with locations; to be parsed in the current MLIR context.
+      error: what its compiler said.
+    """
+    said = _METADATA.search(error)
+    if said:
+        return f"{said[1]}:{said[2]}"
+    found: list[str] = []
+
+    def visit(op):
+        if op.name == "stablehlo.custom_call" and "call_target_name" in op.attributes:
+            target = ir.StringAttr(op.attributes["call_target_name"]).value
+            place = first_file_location(op.location)
+            is_about = re.search(rf"\b{re.escape(target)}\b", error) is not None
+            # Modules without locations get those of their own text, `-`.
+            if is_about and place is not None and place.filename != "-":
+                found.append(f"{place.filename}:{place.start_line}")
+        return ir.WalkResult.ADVANCE
+
+    with contextlib.suppress(ir.MLIRError):
+        ir.Module.parse(text).operation.walk(visit)
+    return found[0] if found else None
