@@ -147,7 +147,7 @@ class Flat:
 
     @functools.cached_property
     def table(self) -> Reads:
-        """Who reads what. The operations do not change any more."""
+        """Producers and readers of its values. Its items do not change any more."""
         producer: dict[object, int] = {}
         operands: list[list[int]] = []
         readers: list[list[int]] = [[] for _ in self.items]
