@@ -310,12 +310,15 @@ def test_of_two_writers_one_wins(export):
 def test_reader_sees_one_program_while_others_come(export):
     export.check(10)
     processes = [export.start(parts) for parts in (20, 10, 20)]
-    while any(process.poll() is None for process in processes):
+    running = True
+    while running:  # Once more when they are done.
+        running = any(process.poll() is None for process in processes)
         schedule, modules = read_folder(export.out)
         assert len(schedule["fragments"]) == len(modules)
         assert len(modules) in (10, 20)
     for process in processes:
-        process.communicate()
+        error = process.communicate()[1].decode()
+        assert process.returncode == 0, error
 
 
 @pytest.mark.parametrize("tool", ["meshwright", "mpmd-opt"])

@@ -76,13 +76,21 @@ def partition(place, text: str, settings: str):
 def test_names_do_not_leave_the_output(place, name):
     quoted = json.dumps(name)
     escaped = name.replace("\n", "\\0A")
-    partition(place, TEXT, config(topology={name: {"x": 1}}))
-    names = {"topology": {"m": {"x": 1}}, "assignment": {name: "m"}}
-    partition(place, TEXT.replace('<"f">', f'<"{escaped}">'), json.dumps(names))
+    named = TEXT.replace('<"f">', f'<"{escaped}">')
     renamed = TEXT.replace("@main", f'@"{escaped}"')
-    done = partition(place, renamed, config(function=name))
-    if done.returncode == 0:
-        for file in listing(place.work / "out" / "fragments"):
+    for text, settings in (
+        (TEXT, config(topology={name: {"x": 1}}, assignment={"f": name})),
+        (named, config(assignment={name: "m"})),
+        (renamed, config(function=name)),
+    ):
+        done = partition(place, text, settings)
+        if text is TEXT and "\n" in name:
+            assert "a mesh name is not empty" in done.stderr
+            continue
+        assert done.returncode == 0, done.stderr
+        files = listing(place.work / "out" / "fragments")
+        assert files
+        for file in files:
             assert "/" not in file and not file.startswith("."), quoted
 
 
