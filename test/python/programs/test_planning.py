@@ -129,8 +129,8 @@ def test_a_device_may_be_a_path():
         ({"microbatches": 4}, r"write microbatches=\[4\] for a single one"),
         ({"costs": "f=flops:4"}, r"write costs=\['f=flops:4'\]"),
         ({"dtype": jnp.bfloat16}, "expected numbers and texts, got .*bfloat16"),
-        ({"layers": ["block"]}, "a mapping for each layer, got 'block' as layer 0"),
-        ({"layers": [BLOCK | {"flops": [1]}, 3]}, "got 3 as layer 1"),
+        ({"layers": ["block"]}, "layer 0 must be a mapping, got 'block' of type"),
+        ({"layers": [BLOCK | {"flops": [1]}, 3]}, "layer 1 must be a mapping, got 3"),
     ],
 )
 def test_what_is_of_another_type_is_named(options, text):
