@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -114,22 +115,20 @@ def _some(lines: Iterable[str]) -> list[str]:
     return found
 
 
+@dataclasses.dataclass
 class _Page:
     """The facts of one partitioned program."""
 
-    def __init__(
-        self,
-        config: Config,
-        signature: ProgramSignature,
-        program: Mapping[str, Any],
-        module: Any,
-        messages: Sequence[Message],
-        remarks: Sequence[Remark],
-    ):
-        self.config, self.signature, self.program = config, signature, program
-        self.module, self.messages, self.remarks = module, messages, remarks
-        self.values = program["values"]
-        items = program["items"]
+    config: Config
+    signature: ProgramSignature
+    program: Mapping[str, Any]
+    module: Any
+    messages: Sequence[Message]
+    remarks: Sequence[Remark]
+
+    def __post_init__(self) -> None:
+        self.values = self.program["values"]
+        items = self.program["items"]
         self.calls = [item for item in items if item["kind"] == "call"]
         self.transfers = [item for item in items if item["kind"] == "transfer"]
         self.maker = {r: item for item in self.calls for r in item["results"]}
