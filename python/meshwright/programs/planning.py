@@ -226,10 +226,8 @@ def _text_of(layers: Any, batch: int | None, dtype: str | None) -> PlannedText:
     for position, layer in enumerate(layers):
         check_type(f"plan: layer {position} must be a mapping", layer, Mapping)
     request: dict[str, Any] = {"layers": [dict(layer) for layer in layers]}
-    if batch is not None:
-        request["batch"] = batch
-    if dtype is not None:
-        request["dtype"] = dtype
+    given = {"batch": batch, "dtype": dtype}
+    request |= {key: value for key, value in given.items() if value is not None}
     return PlannedText(json.dumps(request, default=_plain), False)
 
 

@@ -361,7 +361,7 @@ class Lining:
 
         Nothing if it reads no more of that than a number, such as a loss.
         """
-        given = [v for v in item.eqn.invars if isinstance(v, compat.Var)]
+        given = compat.variables(item.eqn.invars)
         makers = [self._table.producer.get(var) for var in given]
         found = [maker for maker in makers if maker in again]
         large = any(

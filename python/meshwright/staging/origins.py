@@ -30,8 +30,7 @@ class Origins:
         """The weights that an operation reads, or that what it reads comes from."""
         found = (
             self._origin.get(var, None if var in self._made else var)
-            for var in eqn.invars
-            if isinstance(var, compat.Var)
+            for var in compat.variables(eqn.invars)
         )
         return frozenset(
             var
