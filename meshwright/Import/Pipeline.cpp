@@ -72,6 +72,8 @@ static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   addOnFunctions(pm, createFromUnrollToCallCounterPass({/*eraseOthers=*/true}));
   pm.addPass(createSinkNegligibleOpsIntoCallOpPass());
   addOnFunctions(pm, createInsertNamelessCloneOfNegligibleOpsPass());
+  if (options.repeatViews)
+    addOnFunctions(pm, createRepeatViewsPass());
   addOnFunctions(pm, createSimplifyNamedComputationsPass());
 }
 

@@ -121,6 +121,43 @@ def InsertNamelessCloneOfNegligibleOpsPass
   ];
 }
 
+def RepeatViewsPass
+    : DistributedFunctionPass<"mpmd-repeat-views"> {
+  let summary = "Passes values on in the shape that they have";
+  let description = [{
+    Where a named computation reads a result of another one of its name that is an
+    operand of that in another shape (reshaped, or one value in all places, also as the
+    pieces that the body of a manual computation has of it), it reads the operand, and
+    makes the shape itself. So a backward reads weights that its forward has reshaped,
+    not a copy for each microbatch.
+
+    ```mlir
+    %r:2 = mpmd.named_computation<"f"> (%w, %x) (%a: W, %b: X) {
+      %v = stablehlo.reshape %a : (W) -> V
+      %y = stablehlo.dot_general %b, %v, ...
+      mpmd.return %y, %v : Y, V
+    } : (W, X) -> (Y, V)
+    %g = mpmd.named_computation<"f"(1)> (%r#0, %r#1) (%c: Y, %d: V) {...}
+    // becomes
+    %r = mpmd.named_computation<"f"> (%w, %x) {...}
+    %g = mpmd.named_computation<"f"(1)> (%r, %w) (%c: Y, %e: W) {
+      %d = stablehlo.reshape %e : (W) -> V
+      ...
+    }
+    ```
+
+    Acts on distributed functions. Leaves alone: results that other names or the
+    function read, for these readers; and pieces of an operand that is not split along
+    all axes, since devices may gather it. Cost: linear in what becomes of views.
+  }];
+  let statistics = [
+    Statistic<"numViews", "num-views", "Results that are made again instead">,
+  ];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::sdy::SdyDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
+}
+
 def SimplifyNamedComputationsPass
     : DistributedFunctionPass<"mpmd-simplify-named-computations"> {
   let summary = "Removes unused operands and results of named computations";

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backwards read weights themselves, not copies that forwards have reshaped."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+from support.paired_training import assert_close
+
+import meshwright as mw
+
+
+def reshaped(w, x):
+    """The weight is a table of heads, the product takes a matrix."""
+    return jnp.tanh(x @ w.reshape(8, 8))
+
+
+def expert(w, x):
+    """Each device has a part of the weight, with a dimension of size 1."""
+    return jnp.tanh(x @ w[0])
+
+
+def lower(layer, meshes, **options):
+    def loss(ws, x):
+        for i, w in enumerate(ws):
+            x = mw.named_computation(layer, name=f"stage{i}")(w, x)
+        return (x**2).sum()
+
+    config = mw.make_config(
+        meshes,
+        {"stage0": "m0", "stage1": "m1"},
+        partitioning_options={"mpmd_infer_transfers": True, **options},
+    )
+    shape = (2, 4, 8) if layer is reshaped else (2, 8, 8)
+    ws = [np.full(shape, 0.1 * (i + 1), np.float32) for i in range(2)]
+    x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    return mw.jit(jax.grad(loss), config).lower(ws, x), loss, (ws, x)
+
+
+def count_results(lowered) -> int:
+    """Values that forward fragments return."""
+    return sum(
+        len(item["results"])
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "call"
+    )
+
+
+@pytest.mark.parametrize("is_manual", [False, True])
+def test_forwards_keep_no_copy_of_a_weight(is_manual):
+    devices = np.array(jax.devices()[:4]).reshape(2, 2)
+    meshes = {f"m{i}": Mesh(row, "x") for i, row in enumerate(devices)}
+    layer = reshaped
+    if is_manual:
+        specs = {"in_specs": (P("x"), P("x")), "out_specs": P("x")}
+        layer = jax.shard_map(expert, mesh=meshes["m0"], **specs)
+    lowered, loss, arguments = lower(layer, meshes)
+    apart, *_ = lower(layer, meshes, mpmd_repeat_views=False)
+    assert count_results(lowered) < count_results(apart)
+    compiled = lowered.compile()
+    placed = jax.device_put(arguments, compiled.input_shardings[0])
+    assert_close(compiled(*placed), jax.jit(jax.grad(loss))(*arguments))
