@@ -410,6 +410,14 @@ TEST(ScheduleTest, DemandsAreTheTables) {
   }
 }
 
+TEST(ScheduleTest, EveryRelationHasATable) {
+  for (const Schedule *schedule : getSchedules())
+    if (schedule->getConstraints)
+      EXPECT_TRUE(llvm::any_of(kRelations, [&](const NamedRelation &test) {
+        return schedule->name == test.name;
+      })) << schedule->name.str();
+}
+
 // The groups are fewer than the pairs, and imply the same.
 TEST(ScheduleTest, GroupsImplyTheTables) {
   std::mt19937 random(2);
