@@ -165,7 +165,8 @@ static void addSchedulingUnits(OpPassManager &pm,
     addOnFunctions(pm, createSchedulingUnitsVerifierPass());
   if (!options.splitBwdFragments)
     return;
-  addOnFunctions(pm, createSplitBwdFragmentsPass());
+  addOnFunctions(
+      pm, createSplitBwdFragmentsPass({options.splitManualComputations}));
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   pm.addPass(createCanonicalizerPass(config));

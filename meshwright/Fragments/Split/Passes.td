@@ -65,12 +65,21 @@ def SplitBwdFragmentsPass
     is late in a fragment that transfers all results, if a microbatch of another
     mesh reads the others, but not it. Leaves alone: fragments that are halves
     already, and those that would be wholly early in a block as long as theirs.
-    Cost: linear in the number of ops.
+    With `manual-computations`, one of the body that has early and late results is
+    split as well, if products are in its late part; pieces that cross the cut become a
+    tensor that is split along its first dimension. Cost: linear in the number of ops.
   }];
+  let options = [
+    Option<"manualComputations", "manual-computations", "bool",
+           /*default=*/"false", "Split manual computations, too.">,
+  ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,
+    Statistic<"numManual", "num-manual", "Manual computations split">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
+                           "::mlir::sdy::SdyDialect",
+                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 #endif

@@ -24,6 +24,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
+#include "meshwright/Fragments/Split/SplitManual.h"
 #include "meshwright/IR/OutsideReads.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -123,6 +124,8 @@ static void keepEffectOrder(Block &body, DenseSet<Operation *> &earlyOps) {
 namespace {
 struct SplitBwdFragmentsPass
     : mpmd::impl::SplitBwdFragmentsPassBase<SplitBwdFragmentsPass> {
+  using Base::Base;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<FragmentOp> fragments;
@@ -139,13 +142,16 @@ struct SplitBwdFragmentsPass
       if (failed(verifyNotYetSharded(fragment)))
         return signalPassFailure();
 
-      Operation *terminator = fragment.getRegion().front().getTerminator();
+      Block &body = fragment.getRegion().front();
+      if (manualComputations)
+        numManual += splitManualComputations(body, cut.lateResults, rewriter);
+      Operation *terminator = body.getTerminator();
       SmallVector<Value> transferred;
       for (auto [i, value] : llvm::enumerate(terminator->getOperands()))
         if (!cut.lateResults.test(i))
           transferred.push_back(value);
       addDependencies(std::move(transferred), cut.earlyOps);
-      keepEffectOrder(fragment.getRegion().front(), cut.earlyOps);
+      keepEffectOrder(body, cut.earlyOps);
       if (splitFragment(fragment, cut, rewriter))
         ++numFragments;
     }

@@ -57,6 +57,7 @@ def test_a_pair_is_a_forward_and_a_backward(schedule):
         {"mpmd_defer_reductions": True},
         {"mpmd_hoist_invariants": True},
         {"mpmd_keep_units_alike": True},
+        {"mpmd_split_manual_computations": True},
         {"mpmd_schedule_device": "h100"},
     ],
     ids=lambda options: next(iter(options)),
