@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.config import Config
-from ..core.names import CALLEE_PREFIX
+from ..core.names import CALLEE_PREFIX, stage_name
 
 _logger = logging.getLogger(__name__)
 
@@ -249,7 +249,8 @@ def _explained(message: Message, config: Config | None) -> Message:
 def _is_meant(message: Message, config: Config) -> bool:
     """Whether a value goes to an earlier mesh that has several stages, or as a result.
 
-    Where stages wrap around, the mesh of an earlier stage has a later one, too.
+    Where stages wrap around, the mesh of an earlier stage has a later one, too; what
+    `mw.auto` applies to its own result goes through all of them again.
     """
 
     def named(role: str) -> list[str]:
@@ -259,7 +260,10 @@ def _is_meant(message: Message, config: Config) -> bool:
     producer, consumer = named("producer"), named("consumer")
     if not consumer:
         return ("copies", "") in message.arguments
-    if not producer or any(name not in numbers for name in (*producer, *consumer)):
+    both = {*producer, *consumer}
+    if producer and both <= set(map(stage_name, range(config.auto_stages or 0))):
+        return True
+    if not producer or not both <= numbers.keys():
         return False
     last = max(numbers[name] for name in producer)
     there = {meshes.get(name) for name in consumer}

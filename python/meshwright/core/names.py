@@ -139,3 +139,8 @@ def meshes_and_sdy_specs_to_named_shardings(
             )
         )
     return shardings
+
+
+def stage_name(stage: int) -> str:
+    """What a stage that was found by marks, or by `mw.auto`, is called."""
+    return f"stage{stage}"

@@ -129,7 +129,9 @@ class Division:
             )
 
 
-def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division]:
+def divide(
+    flat: Flat, count: int, outside: float = 0, is_whole: bool = True
+) -> tuple[Stages, Division]:
     """Divides a body into this many stages.
 
     Args:
@@ -137,12 +139,14 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
         instead, as if the values at the cuts had been saved.
       count: number of stages.
       outside: work on its gradients elsewhere, such as that of an optimizer.
+      is_whole: whether no other calls of the body fill the time in which a stage waits.
 
     Raises:
       ValueError: it has fewer operations than that.
     """
     copied = rootless(flat)
-    order, cuts = _line_up(flat, count, copied, outside)
+    folds = is_whole or not any(item.transposes for item in flat.items)
+    order, cuts = _line_up(flat, count, copied, outside, folds)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
@@ -157,7 +161,7 @@ def divide(flat: Flat, count: int, outside: float = 0) -> tuple[Stages, Division
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other, other_cuts = _line_up(flat, count, copied, outside, apart)
+        other, other_cuts = _line_up(flat, count, copied, outside, folds, apart)
         if len(other.items) < count:
             break
         other_stage, found = place_outside(flat, other, other_cuts, copied)
@@ -177,18 +181,20 @@ def _line_up(
     count: int,
     copied: Set[int],
     outside: float,
+    folds: bool,
     apart: Set[int] = frozenset(),
 ) -> tuple[Order, list[int]]:
     """A line and its cuts; none if it is too short.
 
-    A model that is applied to what it gave goes through the same stages again, if that
-    sends less and is even enough: its weights stay, and what it gave goes back.
+    If it may, a model that is applied to what it gave goes through the same stages
+    again where that sends less and is even enough: its weights stay, and what it gave
+    goes back. With gradients no schedule orders that, so that microbatches do not.
     """
     order = Lining(flat, copied, apart).order(outside)
     if len(order.items) < count:
         return order, []
     cuts, worst, sent = _cut(order, count)
-    if not any(item.transposes for item in flat.items):
+    if folds:
         folded = Lining(flat, copied, apart).order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):
             other_cuts, other_worst, other_sent = _cut(folded, count)
@@ -229,7 +235,7 @@ class Divider:
         called = sum(map(work_of, calls))
         # Several calls are microbatches, however much an optimizer does afterwards.
         if not calls or (len(calls) == 1 and 2 * called < whole):
-            return self._body(closed, 0)
+            return self._body(closed, 0, is_whole=True)
         self._outside = (whole - called) / len(calls)
         return self._in(closed)
 
@@ -248,7 +254,7 @@ class Divider:
             eqns.append(eqn)
         return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
 
-    def _body(self, closed: Any, transposes: int) -> Any:
+    def _body(self, closed: Any, transposes: int, is_whole: bool = False) -> Any:
         limit = sum(map(work_of, closed.jaxpr.eqns)) / (_PIECES * self._count)
 
         def opens(eqn: Any) -> bool:
@@ -262,7 +268,7 @@ class Divider:
             # but the same operations in them.
             flat = flatten(closed, transposes, self._may_open)
         count_by_work(flat)
-        stages, division = divide(flat, self._count, self._outside)
+        stages, division = divide(flat, self._count, self._outside, is_whole)
         self.divisions.append(division)
         new, regular = emit(closed, flat, stages.stage)
         self.is_regular &= regular

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import names
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import (
     broadcast_p,
@@ -51,9 +52,9 @@ class _Part:
 
 
 def stage_name(stage: int, graph: Graph | None = None) -> str:
-    """What a stage that was found by marks is called."""
+    """What a stage is called, in a graph by its tower."""
     if graph is None:
-        return f"stage{stage}"
+        return names.stage_name(stage)
     tower, number = graph.place(stage)
     return f"{tower.name}_stage{number}"
 

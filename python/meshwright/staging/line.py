@@ -105,12 +105,12 @@ class Lining:
         waiting = self._waiting(before)
         items = self._number(self._line(forward, waiting), waiting)
         weights = self._weights(forward, waiting)
-        if folds:
-            items = self._fold(items, weights)
         self._place_again(before, weights)
         self._place_backward()
         self._place_gradients()
         self._send_what_is_small()
+        if folds:  # What is backward goes with what is forward.
+            items = self._fold(items, weights)
         costs = [0.0] * len(items)
         for index, where in enumerate(self._position):
             if where is not None:

@@ -1,4 +1,4 @@
-"""Models that are applied again to weights, or beside values, that a gradient gave."""
+"""Models that are applied again where gradients are taken."""
 
 import functools
 
@@ -40,6 +40,10 @@ def moved(weights, grads, rate=-RATE):
     return jax.tree.map(lambda w, g: w + rate * g, weights, grads)
 
 
+def gradient_alone(loss, weights, batch):
+    return jax.value_and_grad(loss)(weights, batch)
+
+
 def sharpened(loss, weights, batch):
     """A gradient where weights are after a step up, as long as RATE."""
     value, grads = jax.value_and_grad(loss)(weights, batch)
@@ -78,6 +82,13 @@ def penalized(loss, weights, batch):
     return jax.value_and_grad(both)(weights)
 
 
+def iterated(weights, x):
+    """A model that is applied to what it gave."""
+    for _ in range(3):
+        x = x + RATE * model(weights, x)
+    return x
+
+
 def make_step(gradient, model, is_accumulated):
     optimizer = optax.adam(1e-2)
     gradient = functools.partial(gradient, functools.partial(error, model))
@@ -92,10 +103,8 @@ def make_step(gradient, model, is_accumulated):
     return step, optimizer
 
 
-@pytest.mark.parametrize("is_accumulated", [True, False])
-@pytest.mark.parametrize("model", [model, residual])
-@pytest.mark.parametrize("gradient", [sharpened, learning, repeated, penalized])
-def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
+def check(gradient, model, is_accumulated):
+    """Weights and moments are on two meshes, none is sent, and numbers are right."""
     draw = np.random.default_rng(0).standard_normal
     weights = [
         {"w": np.float32(draw((WIDTH, WIDTH)) * WIDTH**-0.5), "b": np.zeros(WIDTH, "f")}
@@ -115,3 +124,14 @@ def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
     found, wanted = jitted(state, batch), jax.jit(step)(state, batch)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("is_accumulated", [True, False])
+@pytest.mark.parametrize("model", [model, residual])
+@pytest.mark.parametrize("gradient", [sharpened, learning, repeated, penalized])
+def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
+    check(gradient, model, is_accumulated)
+
+
+def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights():
+    check(gradient_alone, iterated, is_accumulated=False)

@@ -352,6 +352,20 @@ def test_an_evaluation_may_go_around_its_meshes(stages, said):
     assert said() == []
 
 
+def test_auto_may_apply_a_model_to_its_own_result(said):
+    def again(weights, x):
+        for _ in range(3):
+            for weight in weights:
+                x = jnp.tanh(x @ weight)
+        return x
+
+    wide = jnp.ones((64, 64))
+    lowered = mw.auto(again, MESHES).lower([wide] * 4, wide[:2])
+    meshes = lowered.function_mesh_assignment.input_meshes[0]
+    assert meshes == ["a", "a", "b", "b"]
+    assert said() == []
+
+
 def test_stages_that_go_against_the_order_of_the_meshes_are_told(said):
     back = config({"f": "b", "g": "a"}, name_to_stage_assignment={"f": 0, "g": 1})
     lower(both, back, X)
