@@ -102,7 +102,7 @@ def FuseOverlappedPairsPass
   }];
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true",
-           "Only remove the marks if not.">,
+           "Fuse the pairs; if false, only remove their marks.">,
     Option<"onlyWithCollectives", "only-with-collectives", "bool",
            /*default=*/"true",
            "Leave pairs apart that have no collectives.">,
@@ -162,7 +162,7 @@ def DelayReceivesPass
 
 def OffloadActivationsPass
     : Pass<"mpmd-offload-activations", "::mlir::ModuleOp"> {
-  let summary = "Lets activations wait in the host's memory";
+  let summary = "Offloads activations to the memory of the host";
   let description = [{
     Sends results of forward fragments that wait long for their backward to the host's
     memory, and brings them back ahead of it.

@@ -10,7 +10,7 @@ include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def ConvertSdyConstantsPass
     : Pass<"mpmd-convert-sdy-constants", "::mlir::func::FuncOp"> {
-  let summary = "Makes constants those of StableHLO again";
+  let summary = "Converts sdy.constant to stablehlo.constant";
   let description = [{
     Propagation turns constants into `sdy.constant`, which nothing folds or
     merges. This undoes it.
@@ -291,7 +291,7 @@ def PopulateUnreducedOutShardingPass
 
 def PropagateUnreducedShardingsPass
     : Pass<"mpmd-propagate-unreduced-shardings", "::mlir::ModuleOp"> {
-  let summary = "Hands partial sums on as they are";
+  let summary = "Propagates unreduced shardings between fragments";
   let description = [{
     A result of a fragment that is unreduced is so for all that read it, through
     fragments that return it as it is, and by transfers to meshes of equal axes.

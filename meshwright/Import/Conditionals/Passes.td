@@ -39,8 +39,8 @@ def SplitConditionalsPass
   }];
   let options = [
     Option<"sendsLittle", "sends-little", "bool", /*default=*/"false",
-           "Put what can be computed anywhere from numbers where the state is that "
-           "it meets; mpmd-minimize-transfers sends the numbers.">,
+           "Place computations of scalars on the mesh of the state they are "
+           "combined with; mpmd-minimize-transfers then sends the scalars.">,
   ];
   let statistics = [
     Statistic<"numSplit", "num-split", "Conditionals split">,

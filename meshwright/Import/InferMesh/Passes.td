@@ -315,7 +315,7 @@ def InferMeshValidateSrcSetNotEmptyPass
 
 def ReportPlacementPass
     : Pass<"mpmd-report-placement", "::mlir::ModuleOp"> {
-  let summary = "Says which large inputs inference brought elsewhere";
+  let summary = "Reports large inputs that inference moved to other meshes";
   let description = [{
     Emits remarks on MPMD entry functions after mesh inference:
 

@@ -75,7 +75,7 @@ def SplitBarriersPass : Pass<"mpmd-split-barriers", "::mlir::ModuleOp"> {
 
 def SplitConcatenationsPass
     : Pass<"mpmd-split-concatenations", "::mlir::ModuleOp"> {
-  let summary = "Sums up concatenations of several meshes piece by piece";
+  let summary = "Reduces operands of concatenations on their own meshes";
   let description = [{
     The sum over a concatenation is the sum over its operands. Where those are on
     different meshes, each is summed up on its own, and scalars travel.
