@@ -118,7 +118,7 @@ def make_program():
 
 def test_runtime_page_runs(tools, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    step, files = blocks("runtime.md", "python")
+    step, files, _ = blocks("runtime.md", "python")
     names = make_program()
     exec(compile(step, "docs/runtime.md", "exec"), names)
     assert float(names["loss"]) == 32.0
