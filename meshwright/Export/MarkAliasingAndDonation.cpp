@@ -21,6 +21,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
+#include "meshwright/Export/Alike/ScalarPart.h"
 #include "meshwright/Export/EntryAttrs.h"
 #include "meshwright/Fragments/LastUses.h"
 #include "meshwright/Fragments/OriginNames.h"
@@ -116,7 +117,10 @@ static std::optional<Reuse> planReuse(OpOperand &operand, func::FuncOp func,
   auto isElsewhere = [&](Operation *user) {
     return user->getBlock() != fragment->getBlock();
   };
-  if (llvm::any_of(operand.get().getUsers(), isElsewhere) ||
+  auto type = dyn_cast<MeshTensorType>(operand.get().getType());
+  bool isKeptScalar =
+      fragment->hasAttr(kKeepsScalarsAttr) && type && type.getShape().empty();
+  if (isKeptScalar || llvm::any_of(operand.get().getUsers(), isElsewhere) ||
       (producer && isHoisted(producer.getOriginAttr())) ||
       isOnHost(getArgAttrs(fragment, index)) ||
       llvm::any_of(operand.get().getUsers(), llvm::IsaPred<TransferOp>))

@@ -8,6 +8,40 @@
 
 include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
+def AlignBetweenMeshesPass : MpmdProgramPass<"mpmd-align-between-meshes"> {
+  let summary = "Makes one program of what several meshes compute alike";
+  let description = [{
+    Gives inferred fragments of several meshes that compute the same, such as the
+    updates of stages, the same results in the same order. An array is returned by
+    all of them or by none; a scalar that only some return, such as the count of an
+    optimizer, is returned by all. What one of them does with scalars alone, apart
+    from all else, such as the mean of losses, becomes a fragment before it.
+
+    ```mlir
+    %0:2 = fragment<"m0", []> (%x, %n) {%c = %n + 1; return %x * %c, %c}
+    %1:2 = fragment<"m1", []> (%l, %y, %m) {%c = %m + 1; return %l / 4, %y * %c}
+    // becomes
+    %0:2 = fragment<"m0", []> (%x, %n) {mpmd.keeps_scalars} {… return %x * %c, %c}
+    %2   = fragment<"m1", []> (%l) {return %l / 4}
+    %1:2 = fragment<"m1", []> (%y, %m) {mpmd.keeps_scalars} {… return %y * %c, %c}
+    ```
+
+    Compared are the axes of meshes, the types and marks of operands and results, and
+    the ops in their order. `mpmd.keeps_scalars` has `mpmd-mark-aliasing-and-donation`
+    leave scalars alone: one mesh may still have to send what another has received.
+
+    Acts on MPMD functions that are entry points, after layouts are marked and before
+    aliases are. Inlines shared bodies that each mesh calls at most
+    once. Leaves alone: user fragments, fragments that no other mesh has, and those that
+    are one program already, but for `mpmd.keeps_scalars`. Cost: linear in what inferred
+    fragments compute.
+  }];
+  let statistics = [
+    Statistic<"numAligned", "num-aligned", "Fragments that got other results">,
+    Statistic<"numSplit", "num-split", "Fragments that lost their scalars">,
+  ];
+}
+
 def CopyConstantsPass : DistributedFunctionPass<"mpmd-copy-constants"> {
   let summary = "Copies constants into the fragments that read them";
   let description = [{
@@ -352,8 +386,8 @@ def MarkAliasingAndDonationPass
 
     Acts on MPMD functions; requires memory kinds and layouts in `arg_attrs` and
     `res_attrs`. Leaves alone: values that any transfer reads, values in host
-    memory, results of fragments of origin `hoisted`, fragments in loops,
-    `res_attrs`. Fails on an operand that is marked
+    memory, results of fragments of origin `hoisted`, scalars that fragments with
+    `mpmd.keeps_scalars` read, fragments in loops, `res_attrs`. Fails on an operand that is marked
     already. Cost: linear.
   }];
   let statistics = [

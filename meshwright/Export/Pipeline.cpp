@@ -58,6 +58,9 @@ static void addMarking(OpPassManager &passes, const ExportOptions &options) {
                                                 /*onlyWithCollectives=*/true,
                                                 {options.device},
                                                 {options.customCosts}}));
+  // Results that nothing reads have layouts of their own, if any.
+  if (options.keepUnitsAlike)
+    passes.addNestedPass<func::FuncOp>(createAlignBetweenMeshesPass());
   passes.addNestedPass<func::FuncOp>(createMarkAliasingAndDonationPass());
   // Times of what is offloaded count from these.
   if (!options.receiveAhead.empty())

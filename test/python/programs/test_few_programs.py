@@ -5,6 +5,7 @@ update, is apart from them.
 """
 
 import collections
+import re
 
 import jax
 import jax.numpy as jnp
@@ -97,8 +98,9 @@ def test_a_stage_has_a_forward_and_a_backward_program(schedule, microbatches):
         "stage1_fwd": 1,
         "stage1_bwd": 1,
     }
-    # Per mesh what comes before the first microbatch and what comes after the last.
-    assert found["inferred"] == 4
+    # Per mesh what comes before the first microbatch and what comes after the last; and
+    # the mean of the losses.
+    assert found["inferred"] == 5
 
 
 @pytest.mark.parametrize("schedule", ["ZeroBubbleH1", "ZeroBubbleV"])
@@ -112,6 +114,64 @@ def test_split_backward_passes_have_two(schedule):
     assert all(count <= wanted[kind] for kind, count in found.items())
     assert found["stage0_fwd"] == 1
     assert found[f"stage{num_stages - 1}_bwd"] == 2
+
+
+def compiled_names(lowered):
+    text = lowered.compile().as_text()
+    return sorted(set(re.findall(r"^HloModule ([\w.]+)", text, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
+def test_meshes_share_what_comes_once(schedule):
+    """Zeros and parts of the batch, of one size on both meshes, and updates, of which
+    one returns the count and one is beside the losses."""
+    names = compiled_names(lowered(schedule, 2, 2, 4))
+    once = [name for name in names if "inferred" in name]
+    assert len(once) == 3
+    assert sum("and" in name or "to" in name for name in once) == 2
+
+
+def test_updates_of_other_sizes_are_programs_of_their_own():
+    def step(weights, x):
+        def loss(weights, x):
+            h = mw.stage_boundary(jnp.tanh(x @ weights[0]))
+            return (jnp.tanh(h @ weights[1]) ** 2).mean()
+
+        value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(weights, x)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads), value
+
+    devices = jax.devices()
+    meshes = {f"m{n}": jax.sharding.Mesh(devices[n : n + 1], ("x",)) for n in range(2)}
+    weights = [np.ones((WIDTH, WIDTH), np.float32), np.ones((WIDTH, 2), np.float32)]
+    x = np.ones((4, WIDTH), np.float32)
+    program = mw.jit(step, mw.make_config(meshes)).lower(weights, x)
+    # And the losses stay with the update, which gains nothing by itself.
+    assert names(program)["inferred"] == 4
+
+
+def test_the_state_of_all_meshes_is_written_over():
+    devices = jax.devices()
+    meshes = {f"m{n}": jax.sharding.Mesh(devices[n : n + 1], ("x",)) for n in range(2)}
+    step = mw.jit(make_step(2, 4), mw.make_config(meshes), donate_argnums=(0, 1))
+    compiled = step.lower(*initial(2), *batch(4)).compile()
+    # Each weight and its moments; the count is small, and is sent to another mesh.
+    updates = [
+        line
+        for line in compiled.as_text("mpmd").splitlines()
+        if "func.func @p" in line and line.count("tf.aliasing_output") >= 9
+    ]
+    assert len(updates) == 2
+    arguments = compiled.place(*initial(2), *batch(4))
+    expected = jax.jit(make_step(2, 4))(*initial(2), *batch(4))
+    found = compiled(*arguments)
+    weights, (adam, _) = arguments[:2]
+    given_up = jax.tree.leaves((weights, adam.mu, adam.nu))
+    assert all(array.is_deleted() for array in given_up)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
+        jax.device_get(found),
+        jax.device_get(expected),
+    )
 
 
 def test_without_the_option_first_and_last_microbatch_are_programs_of_their_own():
