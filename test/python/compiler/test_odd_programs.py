@@ -73,4 +73,5 @@ def test_modules_of_ops_are_read_or_rejected(tools, op_programs, tmp_path):
 def test_pipelines_of_tests_become_seeds(tools, tmp_path):
     text = "// RUN: mpmd-opt %s -mpmd-split-bwd-fragments -cse | FileCheck %s\n"
     pipelines = fuzz_seeds.pipelines_of(text, tmp_path, tools.folder)
-    assert pipelines == ["func.func(mpmd-split-bwd-fragments),cse"]
+    split = "mpmd-split-bwd-fragments{manual-computations=false}"
+    assert pipelines == [f"func.func({split}),cse"]
