@@ -350,11 +350,13 @@ class Lining:
         item = self._items[index]
         inputs = origins.of(item.eqn)
         keys = self._keys(index, {index: inputs}) if inputs else []
-        found = [first[key] for key in keys if key in first]
-        places = [self._position[o] for o in self._given_again(item, again)]
-        if found or places:
-            self._position[index] = found[0] if found else max(places)
-        return bool(found or places)
+        # All that it reads, as together the first time; else each, in no order.
+        found = [first[key] for key in keys[:1] if key in first]
+        found = found or [first[key] for key in keys if key in first]
+        found = found or [self._position[o] for o in self._given_again(item, again)]
+        if found:
+            self._position[index] = max(found)
+        return bool(found)
 
     def _given_again(self, item: Item, again: Set[int]) -> list[int]:
         """What an operation reads of a model that is applied again.

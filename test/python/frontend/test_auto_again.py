@@ -135,3 +135,25 @@ def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
 
 def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights():
     check(gradient_alone, iterated, is_accumulated=False)
+
+
+def test_products_of_weights_are_where_they_were_in_every_process():
+    def product(a, b):
+        return jnp.tanh(a @ b)
+
+    def loss(weights, x):
+        return (functools.reduce(product, weights, x) ** 2).mean()
+
+    def step(weights, x):
+        grads = jax.grad(loss)(weights, x)
+        weights = moved(weights, grads)
+        pairs = zip(weights, [*weights[1:], weights[0]], strict=True)
+        return functools.reduce(product, [product(*pair) for pair in pairs], x)
+
+    weights, x = [np.eye(WIDTH, dtype="f")] * LAYERS, np.ones((ROWS, WIDTH), "f")
+    # Identities of variables, by which sets are sorted, are others each time.
+    found = {
+        mw.auto(lambda *args: step(*args), MESHES).lower(weights, x).as_text()
+        for _ in range(8)
+    }
+    assert len(found) == 1
