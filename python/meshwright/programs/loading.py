@@ -15,6 +15,7 @@ import numpy as np
 from ..core.config import Topology
 from ..core.contents import Contents, ContentsError
 from ..core.tracebacks import at_users_line
+from ..jaxapi import frontend as compat
 from ..runtime import ProgramError
 from ..runtime import load as load_program
 from ..runtime.load import saved as saved_code
@@ -96,8 +97,12 @@ def _load(contents: Contents, found: Mapping[str, Any], meshes: Topology) -> Com
     code = saved_code.Saved(
         found["executables"], contents.read, found["surroundings"], found["meshes"]
     )
+    schedule = read_text(read(found["schedule"]).decode())
+    if constants and jax.process_count() > 1:
+        # For all processes to agree on: each may read a folder of its own.
+        schedule.constants = list(map(compat.digest_of, constants))
     program = load_program(
-        read_text(read(found["schedule"]).decode()),
+        schedule,
         text.fragments,
         meshes,
         compile_options=found["options"],

@@ -16,6 +16,7 @@ import pytest
 from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 from meshwright.core.contents import ContentsError
+from meshwright.jaxapi import frontend as compat
 from support.described_cpus import Compiler, describe
 from support.launching import environment
 
@@ -377,7 +378,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
             mw.load(path, make_meshes())
     (tmp_path / "compiled.json").write_text('{"format": "x", "body": 1, "digest": ""}')
     with pytest.raises(ContentsError, match="is 'x', expected 'meshwright-compiled-"):
-        mw.load(tmp_path, make_meshes())
+        mw.load(tmp_path / "program", make_meshes())
 
 
 def test_what_others_wrote_is_not_replaced(compiled, copied, monkeypatch):
@@ -428,6 +429,28 @@ def save_and_load(function, *args, tmp_path, names=("first", "second"), **option
     compiled = mw.jit(function, config, **options).lower(*args).compile()
     compiled.save(tmp_path / "program")
     return compiled, mw.load(tmp_path / "program", make_meshes(4))
+
+
+def test_processes_agree_on_constants(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    large = rng.standard_normal((512, 512), dtype=np.float32)
+
+    def function(x):
+        first = mw.named_computation(lambda x: jnp.tanh(x @ large), name="first")
+        return mw.named_computation(jnp.sum, name="second")(first(x))
+
+    save_and_load(function, np.ones((2, 512), np.float32), tmp_path=tmp_path)
+    given = []
+
+    def load(schedule, *_, **__):
+        given.append(schedule.constants)
+        raise RuntimeError("not loaded")
+
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr("meshwright.programs.loading.load_program", load)
+    with pytest.raises(RuntimeError, match="not loaded"):
+        mw.load(tmp_path / "program", make_meshes())
+    assert given == [[compat.digest_of(large)]]
 
 
 def test_fragments_that_call_python_are_refused(tmp_path):
