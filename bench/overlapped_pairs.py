@@ -96,6 +96,7 @@ def lower(schedule, devices, device, args, fuse, **options):
             "mpmd_keep_units_alike": True,
             "mpmd_pipeline_schedule": schedule,
             "mpmd_fuse_overlapped_pairs": fuse,
+            "mpmd_repeat_views": True,
             **options,
             **({"mpmd_schedule_device": device} if device else {}),
         },

@@ -348,6 +348,7 @@ def with_stages(config: Config, found: Found) -> Config:
         "mpmd_infer_transfers": True,
         "mpmd_infer_cross_mesh_reductions": True,
         "mpmd_keep_units_alike": True,
+        "mpmd_repeat_views": True,
         **(config.partitioning_options or {}),
     }
     schedule, schedule_name = config.pipeline_schedule, config.schedule_name

@@ -56,8 +56,8 @@ def test_forwards_keep_no_copy_of_a_weight(is_manual):
     if is_manual:
         specs = {"in_specs": (P("x"), P("x")), "out_specs": P("x")}
         layer = jax.shard_map(expert, mesh=meshes["m0"], **specs)
-    lowered, loss, arguments = lower(layer, meshes)
-    apart, *_ = lower(layer, meshes, mpmd_repeat_views=False)
+    lowered, loss, arguments = lower(layer, meshes, mpmd_repeat_views=True)
+    apart, *_ = lower(layer, meshes)
     assert count_results(lowered) < count_results(apart)
     compiled = lowered.compile()
     placed = jax.device_put(arguments, compiled.input_shardings[0])
