@@ -100,6 +100,29 @@ func.func @scalars(%x: !a {tf.aliasing_output = 0 : i32}, %n: !sa {tf.aliasing_o
   return %0#0, %0#1, %1#0, %1#1, %1#2 : !a, !sa, !sb, !b, !sb
 }
 
+// What nothing reads goes, and becomes no fragment without results.
+
+// CHECK-LABEL: func @unread_scalar
+// CHECK:         mpmd.fragment<mesh="a", origin=[]> (%arg0) {mpmd.keeps_scalars}
+// CHECK-NOT:     mpmd.fragment
+// CHECK:         mpmd.fragment<mesh="b", origin=[]> (%arg1) {mpmd.keeps_scalars}
+// CHECK-NEXT:      stablehlo.sine
+// CHECK-NEXT:      mpmd.return
+// CHECK-NOT:     mpmd.fragment
+// CHECK:         return
+func.func @unread_scalar(%x: !a, %y: !b, %n: !sb) -> (!a, !b) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="a", origin=[]> (%x) (%p: !l) {
+    %s = stablehlo.sine %p : !l
+    mpmd.return %s : !l
+  } : (!a) -> !a
+  %1 = mpmd.fragment<mesh="b", origin=[]> (%y, %n) (%p: !l, %q: !s) {
+    %d = stablehlo.negate %q : !s
+    %s = stablehlo.sine %p : !l
+    mpmd.return %s : !l
+  } : (!b, !sb) -> !b
+  return %0, %1 : !a, !b
+}
+
 // A shared body that each mesh calls once is one that both compute once.
 
 // CHECK-LABEL: func @shared_bodies

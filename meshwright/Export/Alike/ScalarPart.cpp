@@ -107,6 +107,10 @@ FragmentOp mpmd::makeCore(FragmentOp fragment, const ScalarPart &part,
 
 void mpmd::replaceByParts(FragmentOp fragment, const ScalarPart &part,
                           FragmentOp core, RewriterBase &rewriter) {
+  if (part.results.none()) { // Nothing reads what the ops make.
+    rewriter.replaceOp(fragment, core);
+    return;
+  }
   BitVector ofCore(part.results);
   ofCore.flip();
   FragmentOp scalars = makePart(

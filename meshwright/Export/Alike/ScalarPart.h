@@ -31,7 +31,7 @@ FragmentOp makeCore(FragmentOp fragment, const ScalarPart &part,
                     RewriterBase &rewriter);
 
 /// Replaces a fragment by its core, which is right before it, and its scalar part, which
-/// comes first.
+/// comes first, and is left out if it has no results.
 void replaceByParts(FragmentOp fragment, const ScalarPart &part,
                     FragmentOp core, RewriterBase &rewriter);
 
