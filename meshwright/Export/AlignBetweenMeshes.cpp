@@ -205,7 +205,9 @@ static void returnAll(const Member &member, ArrayRef<Returned> all,
   fragment.getBody()->getTerminator()->setOperands(operands);
   Operation *rebuilt =
       rebuildOp(fragment, fragment->getOperands(), types, rewriter);
-  if (fragment->hasAttr(kResAttrsAttr))
+  bool hasAttrs = llvm::any_of(
+      all, [](const Returned &value) { return bool(value.kind.attrs); });
+  if (hasAttrs || fragment->hasAttr(kResAttrsAttr))
     rebuilt->setAttr(kResAttrsAttr, rewriter.getArrayAttr(attrs));
   for (auto [result, index] : llvm::zip_equal(fragment->getResults(), oldOf))
     rewriter.replaceAllUsesWith(result, rebuilt->getResult(index));
