@@ -613,7 +613,7 @@ class Lining:
         for var, indices in self._var_readers.items():
             if self._table.producer.get(var) is None:
                 readers.setdefault((var.aval.shape, var.aval.dtype), []).extend(indices)
-        for out in self._outs:
+        for out in dict.fromkeys(compat.variables(self._flat.outs)):
             chain, cotangent = self._chain(out)
             if cotangent is None:
                 continue

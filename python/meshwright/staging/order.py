@@ -17,7 +17,10 @@ def in_order(
     Raises:
       graphlib.CycleError: things that need each other.
     """
-    sorter = graphlib.TopologicalSorter(needs)
+    # In an order of their own, so that each process finds the same circle first.
+    sorter = graphlib.TopologicalSorter(
+        {thing: sorted(those, key=key) for thing, those in needs.items()}
+    )
     sorter.prepare()
     ready: list[tuple[Any, Any]] = []
     done: list[Any] = []
