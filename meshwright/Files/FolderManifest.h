@@ -26,7 +26,7 @@ struct FolderFile {
 /// a block, of the hashes of blocks. None where `path` is no regular file or
 /// cannot be read to its end.
 std::optional<std::string> hashFile(llvm::StringRef path);
-constexpr uint64_t kHashedBlock = uint64_t(1) << 24;
+inline constexpr uint64_t kHashedBlock = uint64_t(1) << 24;
 
 /// The file that lists what Meshwright wrote into a folder:
 ///

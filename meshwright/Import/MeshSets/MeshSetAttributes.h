@@ -21,13 +21,13 @@
 namespace mlir::mpmd {
 
 /// The meshes where a value is needed.
-constexpr llvm::StringLiteral kUseSetAttr = "mpmd.use_set";
+inline constexpr llvm::StringLiteral kUseSetAttr = "mpmd.use_set";
 /// The meshes where a value is available without a new transfer.
-constexpr llvm::StringLiteral kSrcSetAttr = "mpmd.src_set";
+inline constexpr llvm::StringLiteral kSrcSetAttr = "mpmd.src_set";
 /// The kind of reduction that an op is if it is done across meshes.
-constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
+inline constexpr llvm::StringLiteral kReduceAttr = "mpmd.reduce";
 /// On arguments and results: the positions of their copies on other meshes.
-constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";
+inline constexpr llvm::StringLiteral kCopiesAttr = "mpmd.copies";
 
 /// Whether a value is on meshes at all; others, such as tokens, have no sets.
 inline bool isTensor(Value value) {

@@ -378,7 +378,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
             mw.load(path, make_meshes())
     (tmp_path / "compiled.json").write_text('{"format": "x", "body": 1, "digest": ""}')
     with pytest.raises(ContentsError, match="is 'x', expected 'meshwright-compiled-"):
-        mw.load(tmp_path / "program", make_meshes())
+        mw.load(tmp_path, make_meshes())
 
 
 def test_what_others_wrote_is_not_replaced(compiled, copied, monkeypatch):
