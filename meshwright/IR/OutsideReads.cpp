@@ -18,3 +18,14 @@ SetVector<Value> mpmd::getOutsideReads(Operation *op) {
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values;
 }
+
+void mpmd::addDependencies(SmallVector<Value> values,
+                           llvm::DenseSet<Operation *> &known) {
+  while (!values.empty()) {
+    Operation *op = values.pop_back_val().getDefiningOp();
+    if (!op || !known.insert(op).second)
+      continue;
+    llvm::SetVector<Value> operands = getOutsideReads(op);
+    values.append(operands.begin(), operands.end());
+  }
+}

@@ -6,7 +6,9 @@
 #define MESHWRIGHT_IR_OUTSIDEREADS_H
 
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace mlir::mpmd {
 
@@ -16,6 +18,11 @@ llvm::SetVector<Value> getCaptures(Operation *op);
 
 /// The operands of an op, then what else it captures. Each is there once.
 llvm::SetVector<Value> getOutsideReads(Operation *op);
+
+/// Adds the ops that `values` depend on to those known so far, whose dependencies are
+/// known, too. Ends at block arguments.
+void addDependencies(SmallVector<Value> values,
+                     llvm::DenseSet<Operation *> &known);
 
 } // namespace mlir::mpmd
 

@@ -92,18 +92,6 @@ static BitVector findLateResults(FragmentOp fragment) {
   return late.all() ? untransferred : late;
 }
 
-/// Adds the ops of the body that `values` depend on to those known so far.
-static void addDependencies(SmallVector<Value> values,
-                            DenseSet<Operation *> &known) {
-  while (!values.empty()) {
-    Operation *op = values.pop_back_val().getDefiningOp();
-    if (!op || !known.insert(op).second)
-      continue;
-    SetVector<Value> operands = getOutsideReads(op);
-    values.append(operands.begin(), operands.end());
-  }
-}
-
 /// Lets all effects before the last early one be early as well.
 static void keepEffectOrder(Block &body, DenseSet<Operation *> &earlyOps) {
   SmallVector<Operation *> effects;

@@ -75,13 +75,7 @@ void ManualSplitter::findEarlyOps() {
   for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
     if (early.test(i))
       values.push_back(value);
-  while (!values.empty()) {
-    Operation *def = values.pop_back_val().getDefiningOp();
-    if (!def || !earlyOps.insert(def).second)
-      continue;
-    SetVector<Value> reads = getOutsideReads(def);
-    values.append(reads.begin(), reads.end());
-  }
+  addDependencies(std::move(values), earlyOps);
 }
 
 ManualSplitter::Returned ManualSplitter::describeCrossing(Value piece) {
