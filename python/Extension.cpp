@@ -47,35 +47,24 @@ struct Result {
 
 static nb::object partitionError;
 
-static nb::list listDiagnostics(const std::vector<TextDiagnostic> &all) {
-  nb::list result;
-  for (const TextDiagnostic &diagnostic : all) {
-    nb::object file = nb::none();
-    if (!diagnostic.file.empty())
-      file = decode(diagnostic.file);
-    result.append(nb::make_tuple(diagnostic.severity, file, diagnostic.line,
-                                 diagnostic.column, decode(diagnostic.text)));
-  }
-  return result;
+static nb::tuple makeMessage(const TextDiagnostic &diagnostic) {
+  nb::list arguments;
+  for (const auto &[name, value] : diagnostic.arguments)
+    arguments.append(nb::make_tuple(decode(name), decode(value)));
+  return nb::make_tuple(diagnostic.severity, decode(diagnostic.file),
+                        diagnostic.line, diagnostic.column,
+                        decode(diagnostic.text), diagnostic.id, arguments);
 }
 
-/// The same with ids and arguments.
 static nb::list listMessages(const std::vector<TextDiagnostic> &all) {
   nb::list result;
-  for (const TextDiagnostic &diagnostic : all) {
-    nb::list arguments;
-    for (const auto &[name, value] : diagnostic.arguments)
-      arguments.append(nb::make_tuple(decode(name), decode(value)));
-    result.append(nb::make_tuple(
-        diagnostic.severity, decode(diagnostic.file), diagnostic.line,
-        diagnostic.column, decode(diagnostic.text), diagnostic.id, arguments));
-  }
+  for (const TextDiagnostic &diagnostic : all)
+    result.append(makeMessage(diagnostic));
   return result;
 }
 
 [[noreturn]] static void raise(const std::vector<TextDiagnostic> &diagnostics) {
   nb::object error = partitionError(decode(describeErrors(diagnostics)));
-  error.attr("diagnostics") = listDiagnostics(diagnostics);
   error.attr("messages") = listMessages(diagnostics);
   PyErr_SetObject(partitionError.ptr(), error.ptr());
   throw nb::python_error();
@@ -99,25 +88,10 @@ static std::string_view viewText(nb::handle text) {
   throw nb::type_error("expected a module as str (text) or bytes (bytecode)");
 }
 
-static Result partition(nb::handle module, const std::string &config,
-                        unsigned phases, std::vector<std::string> mergeRules,
-                        std::vector<std::string> scheduleRules) {
-  TextRequest request;
-  request.program = viewText(module);
-  request.config = config;
-  request.phases = phases;
-  request.givesBytecode = true;
-  request.givesRanges = true;
-  request.mergeRules = std::move(mergeRules);
-  request.scheduleRules = std::move(scheduleRules);
-  Result result;
-  {
-    nb::gil_scoped_release released;
-    result.texts = partitionText(request);
-  }
-  if (!result.texts.succeeded)
-    raise(result.texts.diagnostics);
-  return result;
+/// What some work gives that needs no Python, while other threads may run.
+template <typename Work> static auto withoutLock(Work &&work) {
+  nb::gil_scoped_release released;
+  return work();
 }
 
 namespace {
@@ -126,12 +100,7 @@ class Session {
 public:
   explicit Session(nb::object module)
       : module(std::move(module)), session(viewText(this->module)) {
-    bool succeeded = false;
-    {
-      nb::gil_scoped_release released;
-      succeeded = session.read();
-    }
-    if (!succeeded)
+    if (!withoutLock([&] { return session.read(); }))
       raise(session.getDiagnostics());
   }
 
@@ -148,23 +117,15 @@ public:
     request.givesBytecode = true;
     request.givesRanges = true;
     request.warnsOfIdleSchedule = true;
-    bool succeeded = false;
-    {
-      nb::gil_scoped_release released;
-      succeeded = session.import(request);
-    }
-    if (!succeeded)
+    if (!withoutLock([&] { return session.import(request); }))
       raise(session.getDiagnostics());
   }
   nb::list getFragmentInfo() const;
 
   Result finish(const std::vector<std::string> &mergeRules,
                 const std::vector<std::string> &scheduleRules) {
-    Result result;
-    {
-      nb::gil_scoped_release released;
-      result.texts = session.finish(mergeRules, scheduleRules);
-    }
+    Result result = {
+        withoutLock([&] { return session.finish(mergeRules, scheduleRules); })};
     if (!result.texts.succeeded)
       raise(result.texts.diagnostics);
     return result;
@@ -179,11 +140,8 @@ private:
 /// The text of a partitioned program, which few ask for.
 static nb::object printModule(const Result &result) {
   std::vector<TextDiagnostic> diagnostics;
-  std::optional<std::string> text;
-  {
-    nb::gil_scoped_release released;
-    text = printBytecode(result.texts.module, diagnostics);
-  }
+  std::optional<std::string> text = withoutLock(
+      [&] { return printBytecode(result.texts.module, diagnostics); });
   if (!text)
     raise(diagnostics);
   return decode(*text);
@@ -200,11 +158,8 @@ static nb::tuple explainSharding(nb::handle module, const std::string &config,
   request.mergeRules = std::move(mergeRules);
   request.scheduleRules = std::move(scheduleRules);
   std::vector<TextDiagnostic> diagnostics;
-  std::optional<TextExplanation> explanation;
-  {
-    nb::gil_scoped_release released;
-    explanation = explainShardingOfText(request, value, diagnostics);
-  }
+  std::optional<TextExplanation> explanation = withoutLock(
+      [&] { return explainShardingOfText(request, value, diagnostics); });
   if (!explanation)
     raise(diagnostics);
   return nb::make_tuple(decode(explanation->json), decode(explanation->text));
@@ -212,7 +167,7 @@ static nb::tuple explainSharding(nb::handle module, const std::string &config,
 
 /// Fragments of a stage have one tuple of origins, and each is one tuple: Python
 /// looks again and again through objects that may be in circles.
-static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
+nb::list Session::getFragmentInfo() const {
   auto orNone = [](std::optional<int64_t> number) -> nb::object {
     return number ? nb::object(nb::int_(*number)) : nb::none();
   };
@@ -228,7 +183,7 @@ static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
     return made;
   };
   nb::list result;
-  for (const TextFragmentInfo &info : infos)
+  for (const TextFragmentInfo &info : session.getFragmentInfos())
     result.append(nb::make_tuple(
         makeOrigins(info.origins), orNone(info.stageId),
         orNone(info.callCounter),
@@ -238,35 +193,14 @@ static nb::list makeInfos(const std::vector<TextFragmentInfo> &infos) {
   return result;
 }
 
-nb::list Session::getFragmentInfo() const {
-  return makeInfos(session.getFragmentInfos());
-}
-
-/// What a question about a schedule was answered with, or a ValueError.
-template <typename T>
-static T takeAnswer(std::optional<T> answer, const std::string &error) {
+/// The answer to a question that takes an error last, or a ValueError.
+template <typename Question, typename... Args>
+static auto ask(Question question, const Args &...args) {
+  std::string error;
+  auto answer = question(args..., error);
   if (!answer)
     throw nb::value_error(error.c_str());
   return std::move(*answer);
-}
-
-static bool askSplitsBackward(const std::string &schedule) {
-  std::string error;
-  auto answer = meshwright::splitsBackward(schedule, error);
-  return takeAnswer(std::move(answer), error);
-}
-
-static std::map<int64_t, int64_t>
-askPlaceStages(const std::string &schedule, int64_t meshes, int64_t stages) {
-  std::string error;
-  auto answer = meshwright::placeStages(schedule, meshes, stages, error);
-  return takeAnswer(std::move(answer), error);
-}
-
-static std::vector<std::string> askLayout(const std::string &text) {
-  std::string error;
-  auto answer = meshwright::readLayout(text, error);
-  return takeAnswer(std::move(answer), error);
 }
 
 static nb::list listSchedules() {
@@ -275,13 +209,6 @@ static nb::list listSchedules() {
     result.append(nb::make_tuple(info.name, info.registryName, info.isRelation,
                                  info.needsStages, info.source));
   return result;
-}
-
-static std::vector<int64_t> askBackwardOrder(const std::string &schedule,
-                                             int64_t count, int64_t first) {
-  std::string error;
-  auto answer = meshwright::orderBackward(schedule, count, first, error);
-  return takeAnswer(std::move(answer), error);
 }
 
 /// Transpose count, whether it is a weight gradient, microbatch, stage or None.
@@ -295,10 +222,7 @@ static bool askMustPrecede(const std::string &schedule, int64_t meshes,
     auto [transposeCount, isWeight, microbatch, stage] = item;
     return TextWorkItem{transposeCount, isWeight, microbatch, stage};
   };
-  std::string error;
-  auto answer = meshwright::mustPrecede(schedule, meshes, makeItem(first),
-                                        makeItem(second), error);
-  return takeAnswer(std::move(answer), error);
+  return ask(mustPrecede, schedule, meshes, makeItem(first), makeItem(second));
 }
 
 /// JSON, a table for people, and notes.
@@ -314,11 +238,7 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
   request.processes = processes;
   request.compiled = compiled;
   request.overlaps = overlaps;
-  SimulationResult result;
-  {
-    nb::gil_scoped_release released;
-    result = simulateText(request);
-  }
+  SimulationResult result = withoutLock([&] { return simulateText(request); });
   if (!result.succeeded)
     throw nb::value_error(result.error.c_str());
   return nb::make_tuple(decode(result.json), decode(result.table),
@@ -335,21 +255,10 @@ static nb::bytes draw(nb::handle input, const std::string &format,
   request.path = path;
   request.title = title;
   request.recording = viewText(recording);
-  std::string error;
-  std::optional<std::string> answer;
-  {
-    nb::gil_scoped_release released;
-    answer = drawText(request, error);
-  }
-  std::string drawn = takeAnswer(std::move(answer), error);
+  std::string drawn = ask([&](std::string &error) {
+    return withoutLock([&] { return drawText(request, error); });
+  });
   return nb::bytes(drawn.data(), drawn.size());
-}
-
-static int64_t countBytes(const std::string &device, unsigned bits,
-                          const std::vector<int64_t> &shape,
-                          const std::vector<int64_t> &order) {
-  std::string error;
-  return takeAnswer(countArrayBytes(device, bits, shape, order, error), error);
 }
 
 static nb::tuple plan(nb::handle input, bool isProgram,
@@ -370,13 +279,9 @@ static nb::tuple plan(nb::handle input, bool isProgram,
   request.meshes = std::move(meshes);
   request.costs = std::move(costs);
   request.candidates = candidates;
-  std::string error;
-  std::optional<TextPlan> answer;
-  {
-    nb::gil_scoped_release released;
-    answer = makeTextPlan(request, error);
-  }
-  TextPlan plan = takeAnswer(std::move(answer), error);
+  TextPlan plan = ask([&](std::string &error) {
+    return withoutLock([&] { return makeTextPlan(request, error); });
+  });
   return nb::make_tuple(decode(plan.json), decode(plan.text));
 }
 
@@ -394,9 +299,8 @@ NB_MODULE(_meshwright, m) {
   m.attr("version") = MESHWRIGHT_VERSION;
   partitionError = nb::steal(
       PyErr_NewExceptionWithDoc("_meshwright.PartitionError",
-                                "A program cannot be partitioned. "
-                                "`diagnostics` lists (severity, file, line, "
-                                "column, text), notes after their errors.",
+                                "A program cannot be partitioned. `messages` "
+                                "are as those of a Result.",
                                 PyExc_RuntimeError, nullptr));
   m.attr("PartitionError") = partitionError;
   // The interpreter takes the module down before the statics of this library.
@@ -420,19 +324,8 @@ NB_MODULE(_meshwright, m) {
       .def_prop_ro(
           "io", [](const Result &r) { return r.texts.placement; },
           "Meshes and shardings of inputs and outputs, as JSON.")
-      .def_prop_ro(
-          "fragment_info",
-          [](const Result &r) { return makeInfos(r.texts.fragmentInfos); },
-          "Descriptions of the fragments after the import phase, in program "
-          "order: tuples of origins (pairs of name and transpose count), stage "
-          "or None, call counter or None, split type or None, and mesh.")
       .def_prop_ro("fragments", &Result::getFragments,
                    "The distinct programs of fragments: function to module.")
-      .def_prop_ro(
-          "diagnostics",
-          [](const Result &r) { return listDiagnostics(r.texts.diagnostics); },
-          "Warnings, remarks and their notes: tuples of severity, file or "
-          "None, line, column, text.")
       .def_prop_ro(
           "messages",
           [](const Result &r) { return listMessages(r.texts.diagnostics); },
@@ -444,13 +337,12 @@ NB_MODULE(_meshwright, m) {
           [](const Result &r) {
             nb::list remarks;
             for (const TextRemark &remark : r.texts.remarks)
-              remarks.append(
-                  nb::make_tuple(remark.kind, remark.missed,
-                                 *listDiagnostics({remark.about}).begin()));
+              remarks.append(nb::make_tuple(remark.kind, remark.missed,
+                                            makeMessage(remark.about)));
             return remarks;
           },
           "What passes did, or did not and why: tuples of kind, whether it was "
-          "missed, and a diagnostic.");
+          "missed, and a message.");
 
   nb::class_<Session>(m, "Session",
                       "A program on its way through the partitioner: read, "
@@ -465,20 +357,15 @@ NB_MODULE(_meshwright, m) {
            "Imports the program as a configuration in JSON says.")
       .def_prop_ro("fragment_info", &Session::getFragmentInfo,
                    "Descriptions of the fragments after the import phase, in "
-                   "program order, as of a Result.")
+                   "program order: tuples of origins (pairs of name and "
+                   "transpose count), stage or None, call counter or None, "
+                   "split type or None, and mesh.")
       .def("finish", &Session::finish,
            nb::arg("merge_rules") = std::vector<std::string>(),
            nb::arg("schedule_rules") = std::vector<std::string>(),
            "Runs all other phases, with rules beside those of the "
            "configuration. The Result.");
 
-  m.def("partition", &partition, nb::arg("module"), nb::arg("config"),
-        nb::arg("phases") = static_cast<unsigned>(kTextAll),
-        nb::arg("merge_rules") = std::vector<std::string>(),
-        nb::arg("schedule_rules") = std::vector<std::string>(),
-        "Partitions a module, text or bytecode, as a configuration in JSON "
-        "says. `phases` is a set of bits: import 1, optimize 2, partition 4. "
-        "Raises PartitionError, also where the compiler itself has failed.");
   m.def("explain_sharding", &explainSharding, nb::arg("module"),
         nb::arg("config"), nb::arg("value"), nb::arg("merge_rules"),
         nb::arg("schedule_rules"),
@@ -500,11 +387,16 @@ NB_MODULE(_meshwright, m) {
       "devices", &getDevicesAsJson,
       "The devices that come with Meshwright, as JSON: by name the figures of "
       "the cost model, and what XLA's compiler asks of a GPU.");
-  m.def("array_bytes", &countBytes, nb::arg("device"), nb::arg("bits"),
-        nb::arg("shape"), nb::arg("order"),
-        "Bytes of its memory in which a device keeps an array with elements of "
-        "that many bits; `order` are its dimensions from major to minor, or "
-        "empty for the device's own. Raises ValueError for an unknown device.");
+  m.def(
+      "array_bytes",
+      [](const std::string &device, unsigned bits,
+         const std::vector<int64_t> &shape, const std::vector<int64_t> &order) {
+        return ask(countArrayBytes, device, bits, shape, order);
+      },
+      nb::arg("device"), nb::arg("bits"), nb::arg("shape"), nb::arg("order"),
+      "Bytes of its memory in which a device keeps an array with elements of "
+      "that many bits; `order` are its dimensions from major to minor, or "
+      "empty for the device's own. Raises ValueError for an unknown device.");
   m.def("options", &makeOptionList,
         "The options of a configuration: tuples of phase, key, type, default "
         "as JSON, name in the phase's textual pipeline, help.");
@@ -512,25 +404,38 @@ NB_MODULE(_meshwright, m) {
         "The builtin schedules: tuples of the name, the name in Python's "
         "registry, whether it is a relation (`must_precede`), and whether that "
         "orders only what has a stage.");
-  m.def("layout", &askLayout, nb::arg("text"),
-        "The letters of the pieces of each stage of a layout. Raises "
-        "ValueError.");
-  m.def("backward_order", &askBackwardOrder, nb::arg("schedule"),
-        nb::arg("count"), nb::arg("first"),
-        "Which of `count` microbatches, numbered from `first` in the program, "
-        "has its backward first, which next, and so on. Raises ValueError.");
+  m.def(
+      "layout", [](const std::string &text) { return ask(readLayout, text); },
+      nb::arg("text"),
+      "The letters of the pieces of each stage of a layout. Raises "
+      "ValueError.");
+  m.def(
+      "backward_order",
+      [](const std::string &schedule, int64_t count, int64_t first) {
+        return ask(orderBackward, schedule, count, first);
+      },
+      nb::arg("schedule"), nb::arg("count"), nb::arg("first"),
+      "Which of `count` microbatches, numbered from `first` in the program, "
+      "has its backward first, which next, and so on. Raises ValueError.");
   m.def("must_precede", &askMustPrecede, nb::arg("schedule"), nb::arg("meshes"),
         nb::arg("first"), nb::arg("second"),
         "Whether a relation demands that one step of a microbatch runs before "
         "another on the mesh of the first. Steps are tuples of transpose "
         "count, whether it is a weight gradient, microbatch, and stage or "
         "None. Raises ValueError.");
-  m.def("splits_backward", &askSplitsBackward, nb::arg("schedule"),
-        "Whether a schedule, NAME or file:PATH, has a place for weight "
-        "gradients that are apart. Raises ValueError.");
-  m.def("place_stages", &askPlaceStages, nb::arg("schedule"), nb::arg("meshes"),
-        nb::arg("stages"),
-        "The position of the mesh of each stage. Raises ValueError.");
+  m.def(
+      "splits_backward",
+      [](const std::string &schedule) { return ask(splitsBackward, schedule); },
+      nb::arg("schedule"),
+      "Whether a schedule, NAME or file:PATH, has a place for weight "
+      "gradients that are apart. Raises ValueError.");
+  m.def(
+      "place_stages",
+      [](const std::string &schedule, int64_t meshes, int64_t stages) {
+        return ask(placeStages, schedule, meshes, stages);
+      },
+      nb::arg("schedule"), nb::arg("meshes"), nb::arg("stages"),
+      "The position of the mesh of each stage. Raises ValueError.");
   m.def(
       "plan", &plan, nb::arg("input"), nb::arg("is_program"), nb::arg("device"),
       nb::arg("devices"), nb::arg("memory"), nb::arg("schedules"),

@@ -69,6 +69,29 @@ TEST(TextSessionTest, WithoutRulesItIsAPartitioning) {
   EXPECT_EQ(result.fragmentInfos.size(), 2u);
 }
 
+TEST(TextSessionTest, PhasesGoOnFromBytecodeAsFromText) {
+  TextRequest request = makeRequest();
+  request.phases = kTextImport;
+  request.givesBytecode = true;
+  TextResult imported = partitionText(request);
+  ASSERT_EQ(imported.module.substr(0, 2), "ML");
+  std::vector<TextDiagnostic> diagnostics;
+  std::optional<std::string> text = printBytecode(imported.module, diagnostics);
+  ASSERT_TRUE(text.has_value());
+  TextResult found[2];
+  for (auto [index, module] :
+       {std::pair(0, std::string_view(imported.module)), {1, *text}}) {
+    request = makeRequest();
+    request.program = module;
+    request.phases = kTextOptimize | kTextPartition;
+    found[index] = partitionText(request);
+    ASSERT_TRUE(found[index].succeeded);
+  }
+  EXPECT_EQ(found[0].module, found[1].module);
+  EXPECT_EQ(found[0].program, found[1].program);
+  EXPECT_NE(found[0].module.find("loc("), std::string::npos);
+}
+
 TEST(TextSessionTest, NamesThatDoNotOccurAreMistakesUnlessAllowed) {
   TextResult result = partitionText(makeRequest(
       R"({"topology": {"m": {}}, "assignment": {"f": "m", "h": "m"}})"));

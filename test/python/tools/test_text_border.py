@@ -244,22 +244,6 @@ def test_attributes_of_arguments_cross_the_border(tools, jax_parser, tmp_path):
     assert "ui32" in str(module)
 
 
-def test_phases_go_on_from_bytecode_as_from_text():
-    """With the locations of the user's source."""
-    text = (PROGRAMS / "mpmd" / "gpt_4_4_4.mlir").read_text()
-    config = (PROGRAMS / "mpmd" / "gpt_4_4_4.json").read_text()
-    partition = mw.compiler.native.extension().partition
-    imported = partition(text, config, phases=1)
-    assert imported.bytecode.startswith(b"ML")
-    found = [
-        partition(module, config, phases=2 | 4)
-        for module in (imported.bytecode, imported.module)
-    ]
-    assert found[0].module == found[1].module
-    assert found[0].program == found[1].program
-    assert re.search(r"loc\(", found[0].module)
-
-
 # One of each kind that JAX's bytecode has a number for.
 ATTRIBUTES = [
     "#stablehlo.channel_handle<handle = 5, type = 1>",

@@ -76,8 +76,8 @@ def test_calls_in_calls_run(function):
 def counters(function):
     """The counters of all fragments that the user has named."""
     program = mw.jit(function, CONFIG).lower(X).as_text("stablehlo")
-    imported = partition(program, phases=1, names={"enc": "m", "dec": "m"})
-    return {counter for origins, _, counter, *_ in imported.fragment_info if origins}
+    session = imported(program, {"enc": "m", "dec": "m"})
+    return {counter for origins, _, counter, *_ in session.fragment_info if origins}
 
 
 def test_the_outermost_counter_counts():
@@ -148,7 +148,7 @@ def test_limit_must_be_a_number(value):
 # what reaches the compiler from elsewhere
 
 
-def partition(text, phases=7, names=()):
+def imported(text, names=()):
     import _meshwright
 
     config = {
@@ -156,7 +156,13 @@ def partition(text, phases=7, names=()):
         "assignment": dict(names),
         "options": {"mpmd_infer_transfers": True},
     }
-    return _meshwright.partition(text, json.dumps(config), phases)
+    session = _meshwright.Session(text)
+    session.import_program(json.dumps(config))
+    return session
+
+
+def partition(text):
+    return imported(text).finish()
 
 
 @pytest.mark.parametrize(

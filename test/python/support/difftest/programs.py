@@ -107,7 +107,9 @@ def splits(program: random_programs.Program) -> bool:
 def our_partition(text: str, config: dict) -> str:
     import _meshwright
 
-    return _meshwright.partition(text, json.dumps(config)).module
+    session = _meshwright.Session(text)
+    session.import_program(json.dumps(config))
+    return session.finish().module
 
 
 def same_computations(texts: tuple[str, str]) -> bool:
