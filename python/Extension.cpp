@@ -378,6 +378,13 @@ NB_MODULE(_meshwright, m) {
         "compilers said of its fragments, are JSON or empty; without "
         "`overlaps`, the parts of overlapped pairs run one after the other. A "
         "tuple of JSON, a table for people, and notes. Raises ValueError.");
+  m.def(
+      "profile",
+      [](const std::string &recording) { return ask(makeProfile, recording); },
+      nb::arg("recording"),
+      "How long each fragment and transfer of a recording took, both as JSON. "
+      "Raises "
+      "ValueError.");
   m.def("draw", &draw, nb::arg("input"), nb::arg("format"), nb::arg("path"),
         nb::arg("title"), nb::arg("recording"),
         "Draws a simulation or a program, both JSON, as the format or the "

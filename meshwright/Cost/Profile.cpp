@@ -76,7 +76,8 @@ static bool readProfileObject(const json::Value &value, Profile &profile,
         !entry.read("origins", fragment.origins) ||
         !entry.read("flops", fragment.flops, false) ||
         !entry.read("calls", fragment.calls) ||
-        !entry.read("seconds", fragment.seconds))
+        !entry.read("seconds", fragment.seconds) ||
+        !entry.read("longest", fragment.longest, false))
       return false;
     profile.fragments.push_back(std::move(fragment));
     return true;
@@ -86,7 +87,8 @@ static bool readProfileObject(const json::Value &value, Profile &profile,
     if (!entry || !entry.read("name", transfer.name) ||
         !entry.read("bytes", transfer.bytes) ||
         !entry.read("calls", transfer.calls) ||
-        !entry.read("seconds", transfer.seconds))
+        !entry.read("seconds", transfer.seconds) ||
+        !entry.read("longest", transfer.longest, false))
       return false;
     profile.transfers.push_back(std::move(transfer));
     return true;
@@ -101,7 +103,7 @@ static double findMedian(std::vector<double> &values) {
 }
 
 namespace {
-/// Makes a profile of a whole recording, as `Recording.save_profile` does.
+/// Makes a profile of a whole recording.
 ///
 /// An end that is noticed late makes its event too long and the next one of the
 /// mesh as much too short. Only the sum of both is right, so a time is a mean,
@@ -129,7 +131,9 @@ private:
 
   void finishMoves();
   void findRunsHeldUp();
-  void setMean(llvm::ArrayRef<Time> times, int64_t &calls, double &mean) const;
+  /// Sets how often a fragment or transfer ran, and for how long.
+  template <typename Entry>
+  void setTimes(llvm::ArrayRef<Time> times, Entry &entry) const;
 
   std::map<FragmentKey, std::vector<Time>> fragments;
   std::map<std::pair<std::string, double>, std::vector<Time>> transfers;
@@ -159,7 +163,8 @@ bool RecordingReader::readEvent(const json::Value &value, json::Path path) {
   if (stop < start)
     return failAt(path.field("stop"), "expected a time not before \"start\"");
   bool hasFailed = !event.isNull("error");
-  if (!hasFailed)
+  // Copies that the one before took along cost nothing of their own.
+  if (!hasFailed && issue > 0)
     issues.push_back(issue);
   programs[run].emplace(name, mesh);
   if (kind == "fragment" && !hasFailed) {
@@ -215,20 +220,21 @@ void RecordingReader::findRunsHeldUp() {
   }
 }
 
-void RecordingReader::setMean(llvm::ArrayRef<Time> times, int64_t &calls,
-                              double &mean) const {
+template <typename Entry>
+void RecordingReader::setTimes(llvm::ArrayRef<Time> times, Entry &entry) const {
   double sum = 0, sumOfAll = 0;
   size_t kept = 0;
   for (const Time &time : times) {
     sumOfAll += time.seconds;
+    entry.longest = std::max(entry.longest, time.seconds);
     if (heldUp.count(time.run))
       continue;
     sum += time.seconds;
     ++kept;
   }
-  calls = times.size();
+  entry.calls = times.size();
   // What ran in no other run has no other time.
-  mean = kept ? sum / kept : sumOfAll / times.size();
+  entry.seconds = kept ? sum / kept : sumOfAll / times.size();
 }
 
 void RecordingReader::finish(Profile &profile) {
@@ -238,12 +244,12 @@ void RecordingReader::finish(Profile &profile) {
     Profile::Fragment &fragment = profile.fragments.emplace_back();
     std::tie(fragment.name, fragment.mesh, fragment.origins, fragment.flops) =
         key;
-    setMean(times, fragment.calls, fragment.seconds);
+    setTimes(times, fragment);
   }
   for (const auto &[key, times] : transfers) {
     Profile::Transfer &transfer = profile.transfers.emplace_back();
     std::tie(transfer.name, transfer.bytes) = key;
-    setMean(times, transfer.calls, transfer.seconds);
+    setTimes(times, transfer);
   }
   // Some waited for a device, which is no work of the issuing thread.
   if (!issues.empty())
@@ -284,4 +290,41 @@ llvm::Expected<Profile> meshwright::parseProfile(StringRef text) {
 
 llvm::Expected<Profile> meshwright::readProfile(StringRef path) {
   return parseFile(path, parseProfile);
+}
+
+std::string meshwright::printProfile(const Profile &profile) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  json::OStream json(os);
+  auto printTimes = [&](const auto &entry) {
+    json.attribute("calls", entry.calls);
+    json.attribute("seconds", entry.seconds);
+    json.attribute("longest", entry.longest);
+  };
+  json.object([&] {
+    json.attribute("format", "meshwright-profile");
+    json.attribute("version", 1);
+    json.attributeArray("fragments", [&] {
+      for (const Profile::Fragment &fragment : profile.fragments)
+        json.object([&] {
+          json.attribute("name", fragment.name);
+          json.attribute("mesh", fragment.mesh);
+          json.attribute("origins", json::Array(fragment.origins));
+          json.attribute("flops", fragment.flops);
+          printTimes(fragment);
+        });
+    });
+    json.attributeArray("transfers", [&] {
+      for (const Profile::Transfer &transfer : profile.transfers)
+        json.object([&] {
+          json.attribute("name", transfer.name);
+          json.attribute("mesh",
+                         StringRef(transfer.name).rsplit(" -> ").second);
+          json.attribute("bytes", transfer.bytes);
+          printTimes(transfer);
+        });
+    });
+    json.attribute("issue_seconds", profile.issueSeconds);
+  });
+  return text;
 }

@@ -34,13 +34,13 @@ struct Profile {
     std::vector<std::string> origins;
     double flops = 0; ///< 0 if that is not known.
     int64_t calls = 0;
-    double seconds = 0;
+    double seconds = 0, longest = 0;
   };
   struct Transfer {
     std::string name; ///< `m1 -> m2`.
     double bytes = 0; ///< Global.
     int64_t calls = 0;
-    double seconds = 0;
+    double seconds = 0, longest = 0;
   };
 
   std::vector<Fragment> fragments;
@@ -66,6 +66,9 @@ llvm::Expected<Profile> parseProfile(llvm::StringRef text);
 
 /// The same for a file, which errors name.
 llvm::Expected<Profile> readProfile(llvm::StringRef path);
+
+/// The short form of what was read.
+std::string printProfile(const Profile &profile);
 
 } // namespace meshwright
 

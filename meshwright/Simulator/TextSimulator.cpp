@@ -68,6 +68,15 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
   return taken;
 }
 
+std::optional<std::string> meshwright::makeProfile(const std::string &recording,
+                                                   std::string &error) {
+  llvm::Expected<Profile> profile = parseProfile(recording);
+  if (profile)
+    return printProfile(*profile);
+  error = llvm::toString(profile.takeError());
+  return std::nullopt;
+}
+
 std::string meshwright::getDevicesAsJson() { return getDevicesText().str(); }
 
 std::optional<int64_t> meshwright::countArrayBytes(

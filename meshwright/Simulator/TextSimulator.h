@@ -39,6 +39,11 @@ struct SimulationResult {
 
 SimulationResult simulateText(const SimulationRequest &request);
 
+/// The short form of a recording, both as JSON (Cost/Profile.h); none, and an error,
+/// if the text is no recording.
+std::optional<std::string> makeProfile(const std::string &recording,
+                                       std::string &error);
+
 /// The devices that come with Meshwright: Cost/devices.json.
 std::string getDevicesAsJson();
 

@@ -74,6 +74,9 @@ TEST(ProfileTest, MeansKeepTheSumOfARecording) {
                                 makeEvent("transfer", "m -> n", 0, 5, 1)});
   ASSERT_EQ(profile.fragments.size(), 1u);
   EXPECT_EQ(profile.fragments.front().calls, 3);
+  EXPECT_EQ(profile.fragments.front().longest, 4);
+  EXPECT_EQ(printProfile(llvm::cantFail(parseProfile(printProfile(profile)))),
+            printProfile(profile));
   EXPECT_EQ(profile.findSeconds("f", "m", {}, 0), 2);
   EXPECT_EQ(profile.findTransferSeconds("m", "n", 0), 2);
   EXPECT_EQ(profile.issueSeconds, 0.5);

@@ -31,13 +31,13 @@ from typing import Any
 
 import jax
 
+from ...compiler.native import extension
 from ...core.files import whole_file
 from ..processes import recordings
 from ..processes.edges import Edge
 from ..program.steps import Launch, issued_before
 from .chrome_trace import make_trace
 from .events import Event
-from .measured import make_profile
 
 _active: Recording | None = None
 _clock = time.perf_counter
@@ -276,7 +276,7 @@ class Recording:
         lines for each distinct program, however many runs there were. Runs that were
         held up as a whole are left out where there are three or more.
         """
-        return make_profile(self.events)
+        return json.loads(extension().profile(json.dumps(self.to_json())))
 
     def save_profile(self, path: str | os.PathLike) -> None:
         """Writes `to_profile`, for `--profile` of the commands."""
