@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 
+@dataclass(eq=False)
 class Loaded:
     """An executable on the devices of one mesh; shared by equal fragments.
 
@@ -19,23 +21,17 @@ class Loaded:
       code: what it was loaded from; None if it was compiled, or gives that itself.
     """
 
-    def __init__(
-        self,
-        executable: Any,
-        devices: tuple,
-        seconds: float,
-        copied: bool = False,
-        cached: bool = False,
-        code: bytes | None = None,
-    ):
-        self.executable = executable
-        self.devices = devices
-        self.seconds = seconds
-        self.copied = copied
-        self.cached = cached
+    executable: Any
+    devices: tuple
+    seconds: float
+    copied: bool = False
+    cached: bool = False
+    code: bytes | None = None
+
+    def __post_init__(self) -> None:
         # XLA's executables for CPUs lose their functions' code when they are loaded.
-        is_cpu = any(device.platform == "cpu" for device in devices[:1])
-        self.code = code if is_cpu else None
+        if not any(device.platform == "cpu" for device in self.devices[:1]):
+            self.code = None
 
     def memory_stats(self) -> Any | None:
         """XLA's account of arguments, results and temporaries on each device."""

@@ -13,7 +13,7 @@ import functools
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,6 +144,7 @@ class ProgramExecutor:
 
     Attributes:
       schedule: what it does.
+      steps: the steps of a run, in the order of issue.
       input_shardings, output_shardings: a NamedSharding per input and output.
       input_formats, output_formats: the same with layouts, where they are not the
         default ones.
@@ -171,6 +172,7 @@ class ProgramExecutor:
         _check_compiled(plan, loaded)
         self._divide_oversized()
         orders, output_orders = settle_layouts(plan, loaded, schedule)
+        self.steps = plan.steps
         self.input_formats = make_formats(plan.inputs, orders)
         self.output_formats = make_formats(plan.outputs, output_orders)
         self._tokens: list[Any] = []
@@ -183,7 +185,6 @@ class ProgramExecutor:
         names = [entry.get("name") for entry in schedule.inputs]
         self._boundary = Boundary(plan.inputs, orders, names, plan.donated)
         self._boundary.last_failure = self._last_failure
-        self._account: Account | None = None
         self._share = share
         self._launches = [s for s in plan.steps if isinstance(s, Launch)]
 
@@ -403,11 +404,6 @@ class ProgramExecutor:
         groups = self._share.groups if self._share else []
         return [*((s, loaded) for s, loaded in found if loaded), *groups]
 
-    @property
-    def steps(self) -> list[Step]:
-        """The steps of a run, in the order of issue."""
-        return self._plan.steps
-
     def source_of(self, launch: Launch) -> Source:
         """The module that a step runs."""
         return self._plan.sources[launch.source]
@@ -416,6 +412,15 @@ class ProgramExecutor:
         """Bytes on each device of the array that steps keep in a slot."""
         return self._plan.bytes_of(slot)
 
+    def _found(self) -> Iterator[tuple[dict, Source | None, Loaded | None]]:
+        """The fragments of the schedule, and what this process has of each."""
+        indices = self._plan.fragment_sources
+        for fragment, index in zip(self.schedule.fragments, indices, strict=True):
+            if index is None:
+                yield fragment, None, None
+            else:
+                yield fragment, self._plan.sources[index], self._loaded[index]
+
     @property
     def fragments(self) -> list[FragmentSummary]:
         calls: collections.Counter = collections.Counter()
@@ -423,17 +428,12 @@ class ProgramExecutor:
             if item["kind"] == "call":
                 calls[item["fragment"]] += count
         found = []
-        for index, (fragment, source) in enumerate(
-            zip(self.schedule.fragments, self._plan.fragment_sources, strict=True)
-        ):
-            loaded = None if source is None else self._loaded[source]
+        for index, (fragment, source, loaded) in enumerate(self._found()):
             found.append(
                 FragmentSummary(
                     name=fragment["name"],
                     mesh=fragment["mesh"],
-                    origins=tuple(
-                        () if source is None else self._plan.sources[source].origins
-                    ),
+                    origins=tuple(source.origins) if source else (),
                     calls=calls[index],
                     flops=fragment.get("flops"),
                     compile_seconds=loaded.seconds if loaded else 0.0,
@@ -443,23 +443,18 @@ class ProgramExecutor:
             )
         return found
 
-    @property
+    @functools.cached_property
     def account(self) -> Account:
         """Live bytes per mesh, step by step; computed when first asked for."""
-        if self._account is None:
-            self._account = keep_account(self._plan, self._meshes, self._loaded)
-        return self._account
+        return keep_account(self._plan, self._meshes, self._loaded)
 
     def hlo_texts(self) -> dict[str, str]:
         """Optimized HLO by the names of fragments; equal ones share their code."""
-        texts = {}
-        for fragment, source in zip(
-            self.schedule.fragments, self._plan.fragment_sources, strict=True
-        ):
-            loaded = None if source is None else self._loaded[source]
-            if loaded is not None:
-                texts[fragment["name"]] = loaded.hlo_text()
-        return texts
+        return {
+            fragment["name"]: loaded.hlo_text()
+            for fragment, _, loaded in self._found()
+            if loaded is not None
+        }
 
     def traffic(self) -> Traffic:
         """What a step sends, as far as this process has the code that does."""
@@ -467,13 +462,9 @@ class ProgramExecutor:
 
     def fit(self) -> Fit:
         """Whether it fits into its devices, and what their compiler says of it."""
-        account, loaded = self.account, self._loaded
         too_large: dict[str, list[str]] = {name: [] for name in self._meshes}
         fragments = {}
-        for fragment, source in zip(
-            self.schedule.fragments, self._plan.fragment_sources, strict=True
-        ):
-            target = None if source is None else loaded[source]
+        for fragment, _, target in self._found():
             stats = target.memory_stats() if target else None
             if target is None or stats is None:
                 continue
@@ -490,7 +481,8 @@ class ProgramExecutor:
             )
         meshes = {}
         for name, mesh in self._meshes.items():
-            peak = find_peak(name, account, self._plan, loaded, self.schedule.inputs)
+            run = self.account, self._plan, self._loaded, self.schedule.inputs
+            peak = find_peak(name, *run)
             limit = memory_limit(mesh.devices[0])
             meshes[name] = MeshFit(peak.bytes, limit, peak, tuple(too_large[name]))
         return Fit(fragments, meshes, self.traffic())
