@@ -744,21 +744,39 @@ class Lining:
         }
 
     def _send_what_is_small(self) -> None:
-        """Lets the receiver of a cotangent broadcast it, rather than the sender."""
+        """Lets the receiver of a cotangent compute what would be sent beside it.
+
+        It broadcasts, rather than the sender, and scales or reshapes what it receives
+        anyway, as for the layers of `x + 0.5 * f(x)`.
+        """
+        # Where each is read first, or what is made of it by such operations.
+        first: dict[int, int] = {}
         for index in reversed(range(len(self._items))):
-            item = self._items[index]
-            if not item.transposes or self._position[index] is None:
-                continue
+            item, where = self._items[index], self._position[index]
             given = compat.variables(item.eqn.invars)
             found = self._reader_positions(index)
-            size = sum(bytes_of(var.aval) for var in item.eqn.outvars)
             if (
-                len(given) == 1
-                and found
-                and bytes_of(given[0].aval) < size
-                and not any(var in self._outs for var in item.eqn.outvars)
+                not item.transposes
+                or where is None
+                or len(given) != 1
+                or not found
+                or any(var in self._outs for var in item.eqn.outvars)
             ):
-                self._position[index] = min(self._position[index], max(found))
+                continue
+            readers = self._table.readers[index]
+            known = (first.get(reader, self._position[reader]) for reader in readers)
+            first[index] = max(place for place in known if place is not None)
+            size = sum(bytes_of(var.aval) for var in item.eqn.outvars)
+            if bytes_of(given[0].aval) < size:
+                self._position[index] = min(where, max(found))
+        for index in sorted(first):
+            (given,) = compat.variables(self._items[index].eqn.invars)
+            touching = {self._table.producer.get(given), *self._var_readers[given]}
+            others = [self._position[i] for i in touching - {index, None}]
+            received = min((p for p in others if p is not None), default=None)
+            where = self._position[index]
+            if self._is_cotangent(given) and received is not None and received < where:
+                self._position[index] = max(received, first[index])
 
     def _spans(self) -> tuple[list, list]:
         made, inputs = [], []

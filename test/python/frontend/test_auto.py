@@ -380,6 +380,32 @@ def test_biases_of_layers_that_read_weights_twice_stay_with_their_gradients():
     assert {w for w, _ in weights.values()} == set(three)
 
 
+@pytest.mark.parametrize(
+    "branch",
+    [
+        lambda w, x: 0.5 * jnp.tanh(x @ w),
+        lambda w, x: 0.5 * (0.7 * jnp.tanh(x @ w)).reshape(2, -1, 16).reshape(x.shape),
+        lambda w, x: jnp.tanh(x.astype("bfloat16") @ w.astype("bfloat16")).astype("f"),
+        lambda w, x: jax.lax.map(jnp.tanh, (x @ w).T).T,
+    ],
+    ids=["scaled", "reshaped", "cast", "transposed"],
+)
+def test_a_residual_layer_sends_its_cotangent_once(branch):
+    def loss(layers, x):
+        for w in layers:
+            x = x + branch(w, x)
+        return (x**2).mean()
+
+    layers, x = [jnp.eye(16)] * 8, jnp.ones((16, 16))
+    step = mw.pipeline.accumulate(jax.grad(loss), 4)
+    schedule = mw.get_pipeline_schedule("1F1B")
+    lowered = mw.auto(step, MESHES, pipeline_schedule=schedule).lower(layers, x)
+    items = lowered.partitioning_result.program["items"]
+    sent = [item for item in items if item["kind"] == "transfer"]
+    assert len(sent) == 4 * 2 * (len(MESHES) - 1)
+    assert {item["bytes"] for item in sent} == {x.nbytes // 4}
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)
