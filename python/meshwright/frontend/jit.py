@@ -15,6 +15,7 @@ import numpy as np
 from jax.experimental.layout import Format
 
 from ..config.make import mesh_names
+from ..core import collector
 from ..core.config import Config, PyTree
 from ..core.names import check_type, function_name, is_cpu_mesh
 from ..core.tracebacks import at_users_line
@@ -239,7 +240,7 @@ class MpmdWrapped:
         meshes = sum(not is_cpu_mesh(mesh) for mesh in config.topology)
         scheduled = scheduled_by(config.schedule, config.auto_stages is None, meshes)
         own = compat.own_traces(self._number)
-        with sharing_traces(), scheduled, own:
+        with sharing_traces(), scheduled, own, collector.paused():
             traced = self._jitted.trace(*known_args, **known_kwargs)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):

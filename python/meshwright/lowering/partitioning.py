@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from ..compiler import diagnostics, native
+from ..core import collector
 from ..core.by_path import ByPath, path_text
 from ..core.config import (
     LATE_MERGING_OPTION,
@@ -192,16 +193,17 @@ def lower_traced(
     program = keep_rows_split(drop_known(traced.jaxpr, split), split)
     config = with_available_offload(_with_sequence_chunks(traced, config))
     uncut = config
-    program, config = stage_cut.cut(program, _with_late_merging(traced, config))
-    platforms = several_platforms.platforms_of(config.topology)
-    reference = next(iter(config.topology.values()))
-    program = several_meshes.without_devices(program, reference)
-    hoisted = constants.hoist(program, hoists_outside)
-    hoists = hoisted.jaxpr is not program
-    lowered = {
-        platform: _lower_for(traced, hoisted.jaxpr, platform, hoists)
-        for platform in dict.fromkeys(platforms.values())
-    }
+    with collector.paused():
+        program, config = stage_cut.cut(program, _with_late_merging(traced, config))
+        platforms = several_platforms.platforms_of(config.topology)
+        reference = next(iter(config.topology.values()))
+        program = several_meshes.without_devices(program, reference)
+        hoisted = constants.hoist(program, hoists_outside)
+        hoists = hoisted.jaxpr is not program
+        lowered = {
+            platform: _lower_for(traced, hoisted.jaxpr, platform, hoists)
+            for platform in dict.fromkeys(platforms.values())
+        }
     first = next(iter(lowered))
     signature = _signature(lowered[first], name, requested, config.placement)
 
@@ -536,7 +538,9 @@ def _explain(
 def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     session = native.Session(text, config)
     session.import_program(_request(session, signature, config))
-    return session.finish(*_rules(config, session))
+    with collector.paused():
+        rules = _rules(config, session)
+    return session.finish(*rules)
 
 
 def _rules(config: Config, session: native.Session) -> tuple[list[str], list[str]]:

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pauses Python's garbage collector while a program is made.
+
+A trace is a million objects that stay. Each time their number grows by a quarter, the
+collector looks at all objects of the process for cycles, and finds next to none. That
+would be a fifth of the time until the compiler has the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """While active, the collector does not run by itself, in no thread."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
