@@ -105,11 +105,10 @@ def _length(what: str, path: str, leaf: Any, count: int) -> int:
 
 def _slices(leaf: Any, rows: int, count: int) -> list[Any]:
     array = jnp.asarray(leaf)
+    if count == 1:
+        return [array]
     with cutting_microbatches():
-        return [
-            jax.lax.slice_in_dim(array, number * rows, (number + 1) * rows)
-            for number in range(count)
-        ]
+        return list(jax.lax.split(array, [rows] * count))
 
 
 def _entries(what: str, path: str, entries: list[Any], count: int) -> list[Any]:

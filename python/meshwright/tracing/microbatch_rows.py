@@ -28,7 +28,7 @@ _SCOPE = "mpmd_microbatches"
 
 @contextlib.contextmanager
 def cutting_microbatches() -> Iterator[None]:
-    """Around slices of a batch."""
+    """Around what cuts a batch."""
     with jax.named_scope(_SCOPE):
         yield
 
@@ -41,34 +41,35 @@ def keep_rows_split(closed: Any, shardings: Mapping[int, Any]) -> Any:
       shardings: of its inputs, as far as they are known.
 
     Returns:
-      The program, with a constraint after each slice whose rows can be split.
+      The program, with a constraint on each microbatch whose rows can be split.
     """
     jaxpr = closed.jaxpr
     known = known_shardings(jaxpr, shardings)
     eqns = []
     for eqn in jaxpr.eqns:
-        rows = _rows(eqn, known) if eqn.primitive is jax.lax.slice_p else None
+        rows = _rows(eqn, known) if eqn.primitive is jax.lax.split_p else None
         if rows is None:
             eqns.append(eqn)
             continue
-        (result,) = eqn.outvars
-        cut = eqn.replace(outvars=[compat.Var(result.aval)])
-        constraint, _ = constrain(eqn, cut.outvars[0], rows)
-        eqns += [cut, constraint.replace(outvars=[result])]
+        cut = eqn.replace(outvars=[compat.Var(var.aval) for var in eqn.outvars])
+        eqns.append(cut)
+        for value, result in zip(cut.outvars, eqn.outvars, strict=True):
+            if not isinstance(result, compat.DropVar):
+                constraint, _ = constrain(eqn, value, rows)
+                eqns.append(constraint.replace(outvars=[result]))
     if len(eqns) == len(jaxpr.eqns):
         return closed
     return compat.ClosedJaxpr(jaxpr.replace(eqns=eqns), closed.consts)
 
 
 def _rows(eqn: Any, known: Mapping[Any, Any]) -> NamedSharding | None:
-    """How a microbatch is to be split; None if that is not known."""
-    (batch,), (result,) = eqn.invars, eqn.outvars
+    """How each microbatch is to be split; None if that is not known."""
+    (batch,), result = eqn.invars, eqn.outvars[0]
     stack = eqn.source_info.name_stack.stack
     sharding = compat.look_up(known, batch)
     if (
         not isinstance(sharding, NamedSharding)
         or not sharding.spec
-        or isinstance(result, compat.DropVar)
         or not any(getattr(entry, "name", None) == _SCOPE for entry in stack)
     ):
         return None
