@@ -16,6 +16,7 @@ import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from ..core.fragments import (
     FragmentInfo,
@@ -183,10 +184,28 @@ class RelationBuilder:
         return rules, []
 
     def check(self, infos: Sequence[FragmentInfo], context: PipelineContext) -> None:
-        """Raises what the relation refuses: a fragment, or two of equal counters."""
-        units = sorted(filter(self.is_unit, infos), key=lambda info: info.call_counter)
-        for first, second in itertools.pairwise(units):
-            self.relation(first, second, context)
+        """Raises what the relation refuses: a fragment, or two of equal counters.
+
+        It is asked about two that differ in their counters from two before no more.
+        """
+        is_unit: dict[Any, bool] = {}
+        units = []
+        for info in infos:
+            is_counted = info.call_counter is not None
+            kind = id(info.origins), info.stage_id, info.split_type, is_counted
+            if kind not in is_unit:
+                is_unit[kind] = self.is_unit(info)
+            if is_unit[kind]:
+                units.append((info.call_counter, kind, info))
+        units.sort(key=operator.itemgetter(0))
+        asked = set()
+        for (counter, kind, first), (other, other_kind, second) in itertools.pairwise(
+            units
+        ):
+            pair = kind, other_kind, counter == other
+            if pair not in asked:
+                asked.add(pair)
+                self.relation(first, second, context)
 
 
 def build_merge_rules(
