@@ -34,6 +34,8 @@ class EqualJaxprs:
     """
 
     def __init__(self):
+        # Of its types and length alone; None if there were others.
+        self._sole: dict[Any, Any] = {}
         self._first: dict[Any, Any] = {}
         self._known: dict[int, Any] = {}
         # Keys hold ids of objects, which must not be reused meanwhile.
@@ -44,9 +46,18 @@ class EqualJaxprs:
         found = self._known.get(id(jaxpr))
         if found is None:
             self._alive.append(jaxpr)
-            found = self._first.setdefault(self._key_of_closed(jaxpr), jaxpr)
-            self._known[id(jaxpr)] = found
+            found = self._known[id(jaxpr)] = self._find(jaxpr)
         return found
+
+    def _find(self, jaxpr: Any) -> Any:
+        types = (*jaxpr.in_avals, len(jaxpr.eqns), *jaxpr.out_avals)
+        if types not in self._sole:
+            self._sole[types] = jaxpr
+            return jaxpr
+        other, self._sole[types] = self._sole[types], None
+        if other is not None:
+            self._first[self._key_of_closed(other)] = other
+        return self._first.setdefault(self._key_of_closed(jaxpr), jaxpr)
 
     def _key_of_closed(self, closed: Any) -> Any:
         return self._key_of(closed.jaxpr), tuple(map(self._value, closed.consts))
