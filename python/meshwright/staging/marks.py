@@ -46,11 +46,14 @@ def _types(*avals: Any, linked: bool, **_: Any) -> list[Any]:
     return _values(avals, linked) + token
 
 
-def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
-    outs = mark_p.bind(*primals, linked=linked, **place)
-    token = primals[0] if linked else outs[-1]
+def _tangents(token: Any, tangents: Any, linked: bool, place: Any) -> list[Any]:
+    """The tangents of a mark's results; its token has none."""
     tangents = _values(tangents, linked)
-    given = [not isinstance(tangent, compat.Zero) for tangent in tangents]
+    given = [
+        not isinstance(tangent, compat.Zero)
+        and getattr(jax.typeof(tangent), "dtype", None) != jax.dtypes.float0
+        for tangent in tangents
+    ]
     moved = iter(())
     if any(given):
         moved = iter(
@@ -65,9 +68,28 @@ def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
         next(moved) if flag else tangent
         for tangent, flag in zip(tangents, given, strict=True)
     ]
-    if not linked:
-        results.append(compat.Zero(jax.typeof(token).to_tangent_aval()))
-    return outs, results
+    zero = compat.Zero(jax.typeof(token).to_tangent_aval())
+    return results if linked else [*results, zero]
+
+
+def _jvp(primals: Any, tangents: Any, *, linked: bool, **place: Any) -> Any:
+    outs = mark_p.bind(*primals, linked=linked, **place)
+    token = primals[0] if linked else outs[-1]
+    return outs, _tangents(token, tangents, linked, place)
+
+
+def _linearize(
+    is_vjp: bool, nonzero: Any, *primals: Any, linked: bool, **place: Any
+) -> Any:
+    """What JAX would find out by tracing `_jvp` once more for each mark."""
+    outs = mark_p.bind(*primals, linked=linked, **place)
+    token = primals[0] if linked else outs[-1]
+
+    def tangents_of(residuals: Any, structured: Any, *tangents: Any) -> list[Any]:
+        return _tangents(residuals[0], tangents, linked, place)
+
+    has_tangent = _values(nonzero, linked) + ([] if linked else [False])
+    return outs, has_tangent, [token], None, tangents_of
 
 
 def _values_of(place: Mapping[str, Any], kept: Sequence[bool]) -> dict[str, Any]:
@@ -160,6 +182,7 @@ mark_p.to_lojax = _on_arrays
 mark_p.def_impl(_through)
 mark_p.def_abstract_eval(_types)
 compat.primitive_jvps[mark_p] = _jvp
+compat.define_linearization(mark_p, _linearize)
 compat.fancy_transposes[mark_p] = _transpose
 compat.primitive_batchers[mark_p] = _batch
 compat.define_dce(mark_p, _dce)
