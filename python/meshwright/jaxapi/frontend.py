@@ -165,7 +165,7 @@ def is_variable(atom: Any) -> bool:
 
 def variables(atoms: Iterable[Any]) -> list[Any]:
     """Those of some operands that are variables."""
-    return list(filter(is_variable, atoms))
+    return [atom for atom in atoms if isinstance(atom, Var)]
 
 
 def look_up(table: Mapping[Any, Any], atom: Any, default: Any = None) -> Any:
@@ -281,12 +281,18 @@ def trace_body(
 def _with_own_literals(jaxpr: Any) -> Any:
     """A jaxpr whose literals are no arrays of the user's."""
 
-    def own(atom: Any) -> Any:
-        if isinstance(atom, Literal) and isinstance(atom.val, np.ndarray):
-            return Literal(snapshot(atom.val), atom.aval)
-        return atom
+    def is_array(atom: Any) -> bool:
+        return isinstance(atom, Literal) and isinstance(atom.val, np.ndarray)
 
-    eqns = [eqn.replace(invars=list(map(own, eqn.invars))) for eqn in jaxpr.eqns]
+    def own(atom: Any) -> Any:
+        return Literal(snapshot(atom.val), atom.aval) if is_array(atom) else atom
+
+    eqns = [
+        eqn.replace(invars=list(map(own, eqn.invars)))
+        if any(map(is_array, eqn.invars))
+        else eqn
+        for eqn in jaxpr.eqns
+    ]
     return jaxpr.replace(eqns=eqns, outvars=list(map(own, jaxpr.outvars)))
 
 
@@ -463,10 +469,10 @@ _DERIVATIVES = "jvp", "transpose"
 
 def transpose_count(name_stack: Any) -> int:
     """How often what has this name stack was transposed."""
-    return sum(
-        isinstance(entry, _FOUND["Transform"]) and entry.name == "transpose"
-        for entry in name_stack.stack
-    )
+    kind, count = _FOUND["Transform"], 0
+    for entry in name_stack.stack:
+        count += isinstance(entry, kind) and entry.name == "transpose"
+    return count
 
 
 # Of whom what is being traced is a part. JAX finds what a function was traced to again

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from ..tracing.ops import reduce
@@ -47,7 +48,7 @@ def mean(total: Any, count: int) -> Any:
     sharding = getattr(jax.typeof(total), "sharding", None)
     partial = getattr(getattr(sharding, "spec", None), "unreduced", None)
     if not partial:
-        return total / count
+        return jax.lax.div(total, np.asarray(count, total.dtype))
     # JAX takes a factor of the partial sums whose type says that it is the same on
     # every device; JAX 0.10 has no rule for a divisor.
     share = jnp.full((), 1 / count, jnp.result_type(total))

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..jaxapi import frontend as compat
 from ..staging.flatten import first_mark, flatten
@@ -27,7 +28,7 @@ from ..tracing.static_slices import static
 
 def zeros_like(aval: Any) -> jax.Array:
     """What a sum of values of a type begins with."""
-    return jax.numpy.zeros(aval.shape, aval.dtype)
+    return jax.lax.broadcast(np.zeros((), aval.dtype), aval.shape)
 
 
 def with_sums(

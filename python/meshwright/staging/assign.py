@@ -392,8 +392,9 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
         operands = table.operands[index]
-        is_sent = any(is_mark(items[other]) for other in operands)
-        if item.transposes or is_fixed(item) or is_sent:
+        if item.transposes or is_fixed(item):
+            continue
+        if any(is_mark(items[other]) for other in operands):
             continue
         size = max((bytes_of(var.aval) for var in item.eqn.outvars), default=0)
         large = [

@@ -86,7 +86,7 @@ def work_of(eqn: Any) -> float:
     if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "sort"):
         size = count_of(eqn.invars[0])
         return size * math.ceil(math.log2(max(size, 2)))
-    applied = list(bodies(eqn))
+    applied = bodies(eqn)
     if applied:
         return sum(map(_of_jaxpr, applied))
     return count_of(eqn.outvars[0])

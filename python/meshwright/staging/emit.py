@@ -126,11 +126,11 @@ def rootless(flat: Flat) -> set[int]:
         eqn = item.eqn
         inputs = compat.variables(eqn.invars)
         if (
-            not eqn.effects
+            all(flat.table.producer.get(var) in found for var in inputs)
+            and not eqn.effects
             and not is_mark(item)
             and eqn.primitive not in (named_computation_p, call_p, for_p)
             and not _is_draw(eqn)
-            and all(flat.table.producer.get(var) in found for var in inputs)
         ):
             found.add(index)
     return found

@@ -61,8 +61,10 @@ def has_references(jaxpr: Any) -> bool:
 
 def mark_in(eqn: Any) -> Any | None:
     """Some mark in what an equation applies."""
-    marks = (first_mark(body) for body in bodies(eqn))
-    return next((mark for mark in marks if mark is not None), None)
+    for body in bodies(eqn):
+        if (mark := first_mark(body)) is not None:
+            return mark
+    return None
 
 
 def refuse(eqn: Any, mark: Any) -> None:
@@ -211,14 +213,14 @@ def flatten(
                 body is None or eqn.primitive is named_computation_p
             ):
                 refuse(eqn, mark)
-            is_open = mark is not None or (opens is not None and opens(eqn))
-            if body is not None and eqn.primitive not in (named_computation_p, call_p):
-                is_open = (
-                    is_open
-                    or concatenations.opens(operands)
-                    or is_separable(body.jaxpr)
+            if body is not None and (
+                mark is not None
+                or (opens is not None and opens(eqn))
+                or (
+                    eqn.primitive not in (named_computation_p, call_p)
+                    and (concatenations.opens(operands) or is_separable(body.jaxpr))
                 )
-            if body is not None and is_open:
+            ):
                 sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
                 operands = constrained(eqn, operands, sides[0], whole, count)
                 outs = walk_closed(whole, count, body, operands)

@@ -78,6 +78,6 @@ def _count(flat: Flat) -> None:
 
 def _is_layer(eqn: object) -> bool:
     """Whether an operation does more with its operands than to look at each once."""
-    return bool(list(bodies(eqn))) or work_of(eqn) > sum(
+    return bool(bodies(eqn)) or work_of(eqn) > sum(
         map(count_of, [*eqn.invars, *eqn.outvars])
     )

@@ -39,14 +39,18 @@ def sources(eqn: Any) -> str:
     return compat.summarize_source(eqn.source_info, num_frames=64)
 
 
-def bodies(eqn: Any) -> Iterator[Any]:
+def bodies(eqn: Any) -> list[Any]:
     """What an operation applies or repeats, as open jaxprs."""
+    # Asked of all operations again and again, and most have none.
+    found = []
     for value in eqn.params.values():
-        for entry in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(entry, compat.ClosedJaxpr):
-                yield entry.jaxpr
-            elif isinstance(entry, compat.Jaxpr):
-                yield entry
+        for entry in value if type(value) in (tuple, list) else (value,):
+            kind = type(entry)
+            if kind is compat.ClosedJaxpr:
+                found.append(entry.jaxpr)
+            elif kind is compat.Jaxpr:
+                found.append(entry)
+    return found
 
 
 def body_of(eqn: Any) -> Any | None:

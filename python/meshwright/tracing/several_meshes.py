@@ -29,6 +29,8 @@ ir = compat.ir
 
 _MEMORY_KIND, _DEVICE, _HOST = "mhlo.memory_kind", "device", "pinned_host"
 _PLACEMENT = "mhlo.frontend_attributes"
+# Types of what says nothing about meshes, as most parameters.
+_PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def without_devices(closed: Any, reference: Mesh) -> Any:
@@ -60,9 +62,10 @@ def _rewrite_eqn(eqn: Any, reference: Mesh) -> list[Any] | None:
     """The equations to put in the place of one; None if it stays."""
     params = {}
     for name, value in eqn.params.items():
-        moved = _rewrite_param(value, reference)
-        if moved is not value:
-            params[name] = moved
+        if type(value) not in _PLAIN:
+            moved = _rewrite_param(value, reference)
+            if moved is not value:
+                params[name] = moved
     if params:
         eqn = eqn.replace(params={**eqn.params, **params})
     around = None
@@ -80,7 +83,9 @@ def _rewrite_param(value: Any, reference: Mesh) -> Any:
     if isinstance(value, compat.Jaxpr):
         found = _rewrite(value, reference)
         return value if found is None else found
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+    if type(value) in (tuple, list):
+        if _PLAIN.issuperset(map(type, value)):
+            return value
         moved = [_rewrite_param(entry, reference) for entry in value]
         same = all(a is b for a, b in zip(moved, value, strict=True))
         return value if same else type(value)(moved)
