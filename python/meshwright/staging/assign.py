@@ -310,7 +310,7 @@ def _in_round(
     marks = [max(cut) for cut in cuts]
     count = len(marks) + 1 if marks else count
     after, free = free_items(flat, marks)
-    position = _forward_positions(flat, after, free)
+    position = _forward_positions(flat, after, free, marks, tokens)
     is_early = [
         not (item.transposes or free[at] or after[at] or is_mark(item))
         and not is_fixed(item)
@@ -430,14 +430,25 @@ def _passed_marks(flat: Flat) -> list[int]:
 
 
 def _forward_positions(
-    flat: Flat, after: list[bool], free: list[bool]
+    flat: Flat,
+    after: list[bool],
+    free: list[bool],
+    marks: list[int],
+    tokens: Mapping[object, int],
 ) -> list[int | None]:
-    """Where each forward operation counts as written, by what reads it."""
+    """Where each forward operation counts as written, by what reads it.
+
+    The mark of a tangent counts as written where that of its value is.
+    """
     items = flat.items
     position: list[int | None] = [None] * len(items)
     wanted = [not item.transposes and not free[i] for i, item in enumerate(items)]
     for index in reversed(range(len(items))):
         if not wanted[index]:
+            continue
+        if is_mark(items[index]) and items[index].eqn.params["linked"]:
+            border = _boundary(items[index], tokens)
+            position[index] = marks[border] if border < len(marks) else index
             continue
         if after[index] or is_mark(items[index]):
             position[index] = index
@@ -678,7 +689,9 @@ def assign_pending(
         if index in late:
             stage[index] = min(max(found, default=late[index]), late[index])
         elif found:
-            stage[index] = max(found)
+            # Where the first reader runs: second derivatives go forward again.
+            is_forward = item.transposes and item.transposes % 2 == 0
+            stage[index] = min(found) if is_forward else max(found)
         elif not (item.transposes or (after[index] and not readers)):
             free[index] = True  # At most the optimizer reads it.
         else:
