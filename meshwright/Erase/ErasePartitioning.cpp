@@ -32,6 +32,7 @@
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/OutsideReads.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -295,7 +296,7 @@ static bool erasePlacementAttrs(Operation *op, const SymbolTable &symbols) {
 /// name any.
 static void eraseUnusedMeshes(ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
+      meshwright::findSymbolUses(module.getBodyRegion());
   if (!uses)
     return;
   DenseSet<StringAttr> used;

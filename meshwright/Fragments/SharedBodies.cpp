@@ -4,6 +4,7 @@
 
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -142,7 +143,7 @@ unsigned mpmd::unshareBodies(ModuleOp module, RewriterBase &rewriter) {
 /// of an unknown dialect and may refer to any.
 static std::optional<llvm::DenseSet<StringAttr>> findNamed(ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
+      meshwright::findSymbolUses(module.getBodyRegion());
   if (!uses)
     return std::nullopt;
   llvm::DenseSet<StringAttr> named;

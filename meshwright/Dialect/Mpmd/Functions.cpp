@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
 
@@ -191,7 +192,7 @@ ArrayRef<CallOp> CallGraph::getCalls(func::FuncOp callee) const {
 DenseMap<StringAttr, FunctionReferences>
 mpmd::collectFunctionReferences(ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
+      meshwright::findSymbolUses(module.getBodyRegion());
   if (!uses)
     return DenseMap<StringAttr, FunctionReferences>();
   DenseMap<StringAttr, FunctionReferences> references;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "meshwright/Text/LocationText.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,7 +25,7 @@ LogicalResult mpmd::verifyErrorLimit(Operation *op, int limit) {
 
 LogicalResult mpmd::verifyNamedByCalls(ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(&module.getBodyRegion());
+      meshwright::findSymbolUses(module.getBodyRegion());
   if (!uses)
     return success();
   SymbolTable symbols(module);

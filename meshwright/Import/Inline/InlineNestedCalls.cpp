@@ -25,6 +25,7 @@
 #include "meshwright/Calls/CallOrder.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "meshwright/Import/Inline/CallInliner.h"
 
 #define GEN_PASS_DEF_INLINENESTEDCALLSPASS
@@ -95,7 +96,7 @@ private:
   /// call makes them part of the program any more.
   void eraseDissolved(const meshwright::CallOrder &order) {
     std::optional<SymbolTable::UseRange> uses =
-        SymbolTable::getSymbolUses(&getOperation().getBodyRegion());
+        meshwright::findSymbolUses(getOperation().getBodyRegion());
     if (!uses)
       return;
     DenseMap<StringAttr, unsigned> numUses;
@@ -105,7 +106,7 @@ private:
       if (!func.isPrivate() || !inlined.contains(func.getNameAttr()) ||
           numUses.lookup(func.getNameAttr()) > 0)
         continue;
-      auto usesInBody = SymbolTable::getSymbolUses(&func.getBody());
+      auto usesInBody = meshwright::findSymbolUses(func.getBody());
       for (const SymbolTable::SymbolUse &use : *usesInBody)
         --numUses[use.getSymbolRef().getRootReference()];
       func.erase();

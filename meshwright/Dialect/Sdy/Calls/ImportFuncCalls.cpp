@@ -15,6 +15,7 @@
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/AddDataFlowEdges.h"
+#include "meshwright/IR/SymbolUses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
@@ -161,7 +162,7 @@ private:
     DenseSet<Operation *> called;
     DenseMap<StringAttr, int64_t> numOtherUses;
     std::optional<SymbolTable::UseRange> uses =
-        SymbolTable::getSymbolUses(&getOperation().getBodyRegion());
+        meshwright::findSymbolUses(getOperation().getBodyRegion());
     if (!uses)
       return {};
     for (const SymbolTable::SymbolUse &use : *uses)
