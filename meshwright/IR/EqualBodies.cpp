@@ -9,26 +9,28 @@
 
 using namespace mlir;
 
+/// Which argument or result of which kind of op it is. Numbers for all values would take
+/// a table as large as the body, to tell bodies apart that a comparison tells apart, too.
+static llvm::hash_code hashOperand(Value operand) {
+  if (auto arg = dyn_cast<BlockArgument>(operand))
+    return llvm::hash_value(arg.getArgNumber());
+  auto result = cast<OpResult>(operand);
+  return llvm::hash_combine(result.getOwner()->getName(),
+                            result.getResultNumber());
+}
+
 llvm::hash_code mpmd::hashBody(Region &body) {
-  llvm::DenseMap<Value, unsigned> numbers;
   llvm::hash_code hash(0);
   auto addArguments = [&](Region &region) {
-    for (BlockArgument arg : region.getArguments()) {
-      numbers.try_emplace(arg, numbers.size());
+    for (BlockArgument arg : region.getArguments())
       hash = llvm::hash_combine(hash, arg.getType());
-    }
   };
   addArguments(body);
   body.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    auto hashOperand = [&](Value operand) {
-      return llvm::hash_value(numbers.lookup(operand));
-    };
     hash = llvm::hash_combine(hash, OperationEquivalence::computeHash(
                                         op, hashOperand,
                                         OperationEquivalence::ignoreHashValue,
                                         OperationEquivalence::IgnoreLocations));
-    for (Value result : op->getResults())
-      numbers.try_emplace(result, numbers.size());
     for (Region &region : op->getRegions())
       if (!region.empty())
         addArguments(region);

@@ -12,7 +12,7 @@
 
 namespace mlir::mpmd {
 
-/// Equal for equal bodies. Values count by the order of their definition.
+/// Equal for equal bodies; others differ unless it is in wiring alone.
 llvm::hash_code hashBody(Region &body);
 
 /// Whether two bodies, which read nothing from around them, differ in nothing
