@@ -131,6 +131,12 @@ void Run::dropFrom(uint32_t item, Ticks time, uint32_t cause) {
     stack.push_back(item);
 }
 
+void Run::addToOrder(uint32_t item, uint32_t issuer) {
+  order.push_back(item);
+  if (!workload.issueOrder.empty())
+    orderIssuers.push_back(issuer);
+}
+
 /// Issues what can be: the thread stops where it waits for a run that has not
 /// got its times yet.
 void Run::issue(uint32_t number) {
@@ -149,7 +155,7 @@ void Run::issue(uint32_t number) {
     }
     ++issuer.next;
     addCount(issuer.clock, getIssueCost(item));
-    order.push_back({item, number});
+    addToOrder(item, number);
     dropFrom(item, issuer.clock, issuer.gate);
   }
 }
@@ -162,7 +168,7 @@ void Run::date(uint32_t item) {
   addCount(stop, activity.latency);
   result.stop[item] = stop;
   isDated[item] = true;
-  order.push_back({item, kNoItem});
+  addToOrder(item, kNoItem);
   for (uint32_t consumer : getConsumers(item))
     dropFrom(consumer, stop, item);
   if (!activity.isTransfer()) {
@@ -237,9 +243,17 @@ static llvm::Error explainLength(const Workload &workload) {
                     kMost / kTicksPerSecond, longest, toDuration(most)));
 }
 
+/// Leaves their memory to what follows: there may be ten million.
+void Run::forgetLinks() {
+  for (std::vector<uint32_t> *links : {&firstConsumer, &consumers, &pending})
+    *links = {};
+}
+
 llvm::Error Run::run() {
   size_t numItems = workload.items.size();
-  order.reserve(numItems + workload.issueOrder.size());
+  size_t numSteps = numItems + workload.issueOrder.size();
+  order.reserve(numSteps);
+  orderIssuers.reserve(workload.issueOrder.empty() ? 0 : numSteps);
   for (uint32_t item = numItems; item-- > 0;)
     if (pending[item] == 0)
       stack.push_back(item);
@@ -257,6 +271,7 @@ llvm::Error Run::run() {
   }
   if (llvm::count(isDated, true) != static_cast<ptrdiff_t>(numItems))
     return explainDeadlock();
+  forgetLinks();
   for (Ticks stop : result.stop)
     result.makespan = std::max(result.makespan, stop);
   // Dates that reach it have been cut off, so that slack means nothing.
@@ -278,11 +293,12 @@ void Run::findSlack() {
     if (before != kNoItem)
       mustEnd(before, time + workload.getActivity(before).latency);
   };
-  for (const Node &node : llvm::reverse(order)) {
-    uint32_t item = node.item;
-    if (node.issuer != kNoItem) {
+  for (size_t step = order.size(); step-- > 0;) {
+    uint32_t item = order[step];
+    uint32_t issuer = orderIssuers.empty() ? kNoItem : orderIssuers[step];
+    if (issuer != kNoItem) {
       Ticks latest = result.start[item] + result.slack[item];
-      Ticks &next = lateIssue[node.issuer];
+      Ticks &next = lateIssue[issuer];
       latest = std::min(latest, next) - getIssueCost(item);
       next = latest;
       mustEnd(getGate(item), latest);

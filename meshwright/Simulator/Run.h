@@ -34,13 +34,9 @@ private:
     /// The run whose end the thread last waited for, if any.
     uint32_t gate = kNoItem;
   };
-  /// An item that has got its times, or its issue by one thread.
-  struct Node {
-    uint32_t item;
-    uint32_t issuer; ///< kNoItem for a run.
-  };
-
   void linkItems();
+  void addToOrder(uint32_t item, uint32_t issuer);
+  void forgetLinks();
   void prepareIssue();
   void dropFrom(uint32_t item, Ticks time, uint32_t cause);
   void issue(uint32_t issuer);
@@ -73,7 +69,10 @@ private:
   std::vector<std::pair<Ticks, uint32_t>> requests; ///< A heap.
   std::vector<Issuer> issuers;
   std::vector<bool> isJoined; ///< Issued with the item before it.
-  std::vector<Node> order;
+  /// Items as they got their times, or were issued by a thread.
+  std::vector<uint32_t> order;
+  /// For each of these the thread, kNoItem if it is none. Empty if none issues.
+  std::vector<uint32_t> orderIssuers;
   /// The last transfer out of each mesh and into it, and to and from its host; and for
   /// each transfer the ones before it.
   std::vector<uint32_t> lastOut, lastIn, beforeOut, beforeIn;
