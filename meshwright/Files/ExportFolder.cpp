@@ -199,6 +199,9 @@ static void removeLeftovers(const std::string &target) {
 // Writing
 //===----------------------------------------------------------------------===//
 
+/// That of a stream is a page, and a program has thousands.
+static constexpr size_t kBufferSize = 1 << 18;
+
 /// Returns the hash of what was written.
 static Expected<std::string>
 writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
@@ -206,6 +209,7 @@ writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
   raw_fd_ostream os(name, code);
   if (code)
     return fail("cannot be written: " + code.message());
+  os.SetBufferSize(kBufferSize);
   Error error = write(os);
   os.close();
   code = os.error();
@@ -257,8 +261,26 @@ static std::error_code makeFolders(StringRef name) {
   return fs::create_directories(name, /*IgnoreExisting=*/true, fs::all_all);
 }
 
+namespace {
+/// What came of a file.
+struct Written {
+  std::string hash;
+  std::string problem; ///< Empty if it was written.
+};
+} // namespace
+
+static Written writeIn(const std::string &aside, const FolderFile &file) {
+  std::string name = join(aside, file.path);
+  if (std::error_code error = makeFolders(path::parent_path(name)))
+    return {"", "the folder cannot be made: " + error.message()};
+  Expected<std::string> hash = writeFile(name, file.write);
+  if (!hash)
+    return {"", file.path + " " + toString(hash.takeError())};
+  return {std::move(*hash), ""};
+}
+
 static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
-                       StringRef target) {
+                       ThreadPoolInterface &pool, StringRef target) {
   mode_t mask = ::umask(0);
   ::umask(mask);
   struct stat old;
@@ -276,14 +298,17 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
     names.add(file.path, "");
   if (Error error = writeManifest(manifestName, names))
     return error;
-  for (const FolderFile &file : files) {
-    std::string name = join(aside, file.path);
-    if (std::error_code error = makeFolders(path::parent_path(name)))
-      return fail("the folder cannot be made: " + error.message());
-    Expected<std::string> hash = writeFile(name, file.write);
-    if (!hash)
-      return fail(file.path + " " + toString(hash.takeError()));
-    manifest.add(file.path, std::move(*hash));
+  std::vector<Written> written(files.size());
+  ThreadPoolTaskGroup group(pool);
+  for (auto [file, result] : zip_equal(files, written))
+    group.async([&aside, file = &file, result = &result] {
+      *result = writeIn(aside, *file);
+    });
+  group.wait();
+  for (auto [file, result] : zip_equal(files, written)) {
+    if (!result.problem.empty())
+      return fail(result.problem);
+    manifest.add(file.path, std::move(result.hash));
   }
   wholeName = join(aside, wholeName);
   if (Error error = writeManifest(wholeName, manifest))
@@ -444,6 +469,7 @@ static bool isWorkedIn(StringRef target) {
 
 static Error replaceFolder(const std::string &target,
                            ArrayRef<FolderFile> files,
+                           ThreadPoolInterface &pool,
                            ArrayRef<StringRef> ownFolders) {
   if (isWorkedIn(target))
     return fail("the folder is replaced as one, and cannot be while it is the "
@@ -456,7 +482,7 @@ static Error replaceFolder(const std::string &target,
   LockedFolder asideLock, targetLock;
   if (Error error = makeAside(target, aside, asideLock))
     return error;
-  Error error = fillAside(aside, files, target);
+  Error error = fillAside(aside, files, pool, target);
   if (!error) {
     Expected<bool> replaced =
         putInPlace(aside, target, files, ownFolders, targetLock);
@@ -474,10 +500,11 @@ static Error replaceFolder(const std::string &target,
 }
 
 Error meshwright::writeFolder(StringRef folder, ArrayRef<FolderFile> files,
+                              ThreadPoolInterface &pool,
                               ArrayRef<StringRef> ownFolders) {
   Expected<std::string> target = resolve(folder);
-  Error error =
-      target ? replaceFolder(*target, files, ownFolders) : target.takeError();
+  Error error = target ? replaceFolder(*target, files, pool, ownFolders)
+                       : target.takeError();
   if (!error)
     return error;
   return fail(folder + ": " + toString(std::move(error)));

@@ -7,6 +7,7 @@
 
 #include "meshwright/Files/FolderManifest.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/ThreadPool.h"
 
 namespace meshwright {
 
@@ -26,8 +27,11 @@ namespace meshwright {
 ///
 /// Where the file system cannot exchange two names, the old folder is renamed
 /// first and the new one then: for a moment there is neither.
+///
+/// The files are tasks of the pool; an error is that of the first in order.
 llvm::Error writeFolder(llvm::StringRef folder,
                         llvm::ArrayRef<FolderFile> files,
+                        llvm::ThreadPoolInterface &pool,
                         llvm::ArrayRef<llvm::StringRef> ownFolders = {});
 
 } // namespace meshwright

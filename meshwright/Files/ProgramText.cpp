@@ -97,23 +97,41 @@ static bool isReadBack(ModuleOp module) {
 }
 #endif
 
+LogicalResult meshwright::printVerified(ModuleOp module,
+                                        llvm::raw_ostream &os) {
+  OpPrintingFlags flags = OpPrintingFlags().assumeVerified();
+#ifndef NDEBUG
+  if (isReadBack(module)) {
+    std::string text;
+    llvm::raw_string_ostream textStream(text);
+    printProgram(module, textStream, flags);
+    if (!parseSourceString<ModuleOp>(text, module.getContext(), "written"))
+      return module.emitError() << "the text of the result cannot be read back";
+    os << text;
+    return success();
+  }
+#endif
+  printProgram(module, os, flags);
+  return success();
+}
+
 LogicalResult meshwright::checkText(ModuleOp module) {
 #ifndef NDEBUG
-  if (!isReadBack(module))
-    return success();
-  std::string text;
-  llvm::raw_string_ostream textStream(text);
-  module->print(textStream, OpPrintingFlags().assumeVerified());
-  if (!parseSourceString<ModuleOp>(text, module.getContext(), "written"))
-    return module.emitError() << "the text of the result cannot be read back";
+  if (isReadBack(module))
+    return printVerified(module, llvm::nulls());
 #endif
   return success();
 }
 
-LogicalResult meshwright::checkBeforeWriting(ModuleOp module) {
+LogicalResult meshwright::verifyBeforeWriting(ModuleOp module) {
 #ifndef NDEBUG
-  if (failed(verify(module)))
-    return failure();
+  return verify(module);
+#else
+  return success();
 #endif
-  return checkText(module);
+}
+
+LogicalResult meshwright::checkBeforeWriting(ModuleOp module) {
+  return failure(failed(verifyBeforeWriting(module)) ||
+                 failed(checkText(module)));
 }

@@ -27,13 +27,18 @@ parseProgram(llvm::StringRef program, mlir::MLIRContext *context,
 void printProgram(mlir::ModuleOp module, llvm::raw_ostream &os,
                   const mlir::OpPrintingFlags &flags = {});
 
-/// Where assertions are on, emits an error about a verified program whose text does
-/// not parse again. Not of programs with more than 512 ops in a block: they repeat
-/// what shorter ones have, and parsing would take longer than partitioning.
+/// Prints a verified program so. Where assertions are on, emits an error about a text
+/// that does not parse again. Not of programs with more than 512 ops in a block: they
+/// repeat what shorter ones have, and parsing would take longer than partitioning.
+mlir::LogicalResult printVerified(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+/// As `printVerified` to nowhere; nothing where assertions are off.
 mlir::LogicalResult checkText(mlir::ModuleOp module);
 
-/// Where assertions are on, emits an error about a program that does not verify, or
-/// that `checkText` refuses. What is written must do both.
+/// Where assertions are on, emits an error about a program that does not verify.
+mlir::LogicalResult verifyBeforeWriting(mlir::ModuleOp module);
+
+/// Both. What is written must do both.
 mlir::LogicalResult checkBeforeWriting(mlir::ModuleOp module);
 
 } // namespace meshwright

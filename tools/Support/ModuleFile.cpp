@@ -72,19 +72,21 @@ LogicalResult meshwright::writeFile(
 
 llvm::Error meshwright::printModule(ModuleOp module, llvm::raw_ostream &os,
                                     bool asBytecode) {
-  if (!asBytecode) {
-    printProgram(module, os, OpPrintingFlags().assumeVerified());
-    os << "\n";
-  } else if (failed(writeBytecodeToFile(module, os))) {
-    return llvm::createStringError("cannot be written as bytecode");
+  if (asBytecode) {
+    if (failed(writeBytecodeToFile(module, os)))
+      return llvm::createStringError("cannot be written as bytecode");
+    return llvm::Error::success();
   }
+  if (failed(printVerified(module, os)))
+    return llvm::createStringError("cannot be written as text");
+  os << "\n";
   return llvm::Error::success();
 }
 
 LogicalResult meshwright::writeModule(ModuleOp module, StringRef path,
                                       bool asBytecode) {
   Progress progress("writing " + path.str());
-  if (failed(checkBeforeWriting(module)))
+  if (failed(verifyBeforeWriting(module)))
     return failure();
   return writeFile(path, [&](llvm::raw_ostream &os) {
     return printModule(module, os, asBytecode);

@@ -45,7 +45,8 @@ mlir::LogicalResult
 writeFile(llvm::StringRef path,
           llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
-/// Prints a program as it is written, which `checkBeforeWriting` allows.
+/// Prints a verified program as it is written. A text that cannot be read back is
+/// diagnosed, too.
 llvm::Error printModule(mlir::ModuleOp module, llvm::raw_ostream &os,
                         bool asBytecode);
 

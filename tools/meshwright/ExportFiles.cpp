@@ -6,6 +6,7 @@
 #include "PythonCommand.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Files/ErrorWatch.h"
 #include "meshwright/Files/ExportFolder.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Fragments/FragmentModule.h"
@@ -14,6 +15,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -24,6 +26,17 @@ static FolderFile makeFile(std::string path, std::string text) {
             os << text;
             return llvm::Error::success();
           }};
+}
+
+/// Reports what is not diagnosed already.
+static LogicalResult writeOnce(const FolderFile &file, llvm::raw_ostream &os,
+                               MLIRContext *context) {
+  ErrorWatch watch(context);
+  llvm::Error error = file.write(os);
+  if (!error)
+    return success();
+  std::string message = file.path + " " + llvm::toString(std::move(error));
+  return watch.hasSeenError() ? failure() : reportError(message);
 }
 
 static LogicalResult reportNoFolder(std::error_code error) {
@@ -77,11 +90,14 @@ static LogicalResult makePortable(const llvm::StringMap<std::string> &texts,
 /// Leaves in a fragment's program what readers of this form read.
 static LogicalResult simplify(ModuleOp fragment, const FragmentForm &form) {
   bool isPortable = form.encoding == FragmentForm::Encoding::Portable;
+  if (!form.isPlain && !isPortable)
+    return success(); // It was verified when it was made.
   if (form.isPlain && failed(dropMarksOfJax(fragment)))
     return failure();
-  if (form.isPlain || isPortable)
-    dropShardingsOfOneDevice(fragment);
-  return isPortable ? verifyIsPortable(fragment) : success();
+  dropShardingsOfOneDevice(fragment);
+  if (isPortable && failed(verifyIsPortable(fragment)))
+    return failure();
+  return verifyBeforeWriting(fragment);
 }
 
 static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
@@ -92,6 +108,8 @@ static llvm::Error print(ModuleOp fragment, const FragmentForm &form,
   case FragmentForm::Encoding::Bytecode:
     return printModule(fragment, os, /*asBytecode=*/true);
   case FragmentForm::Encoding::Portable:
+    if (failed(checkText(fragment)))
+      return llvm::createStringError("cannot be written as text");
     // A text without locations gets those of its lines.
     printProgram(fragment, os,
                  OpPrintingFlags().enableDebugInfo().assumeVerified());
@@ -105,15 +123,25 @@ static bool hasRanges(const ExportedProgram &program, ScheduleForm form) {
          (form == ScheduleForm::BySize && isLargeForJson(program));
 }
 
-LogicalResult meshwright::addExport(ModuleOp module,
-                                    const ExportedProgram &program,
-                                    const FragmentForm &form,
-                                    ScheduleForm scheduleForm,
-                                    std::vector<FolderFile> &files) {
-  SymbolTable symbols(module);
+/// Writes the program of a fragment. Errors of the program are diagnosed.
+static llvm::Error writeFragment(func::FuncOp function, SymbolTable &symbols,
+                                 const FragmentForm &form,
+                                 llvm::raw_ostream &os) {
+  FailureOr<OwningOpRef<ModuleOp>> own = makeFragmentModule(function, symbols);
+  if (failed(own) || failed(simplify(**own, form)))
+    return llvm::createStringError("is no valid program");
+  return print(**own, form, os);
+}
+
+/// The programs of fragments, each of which is made when it is written.
+static LogicalResult addFragments(ModuleOp module,
+                                  const ExportedProgram &program,
+                                  const FragmentForm &form,
+                                  std::vector<FolderFile> &files) {
+  auto symbols = std::make_shared<SymbolTable>(module);
+  StringRef extension =
+      form.encoding == FragmentForm::Encoding::Text ? ".mlir" : ".mlirbc";
   llvm::StringMap<func::FuncOp> byStem;
-  llvm::StringMap<std::string> contents;
-  SmallVector<std::string> stems;
   for (const ExportedProgram::Fragment &fragment : program.fragments) {
     func::FuncOp function = fragment.function;
     std::string stem = getFragmentFileStem(function.getSymName());
@@ -125,28 +153,44 @@ LogicalResult meshwright::addExport(ModuleOp module,
       return function.emitError()
              << "needs the same file, " << stem << ", as fragment @"
              << entry->second.getSymName() << "; give one of them another name";
-    FailureOr<OwningOpRef<ModuleOp>> own =
-        makeFragmentModule(function, symbols);
-    if (failed(own) || failed(simplify(**own, form)))
-      return failure();
-    if (failed(checkBeforeWriting(**own)))
-      return failure();
-    llvm::raw_string_ostream os(contents[stem]);
-    if (llvm::Error error = print(**own, form, os))
-      return function.emitError() << llvm::toString(std::move(error));
-    stems.push_back(std::move(stem));
+    files.push_back(
+        {("fragments/" + stem + extension).str(), [=](llvm::raw_ostream &os) {
+           return writeFragment(function, *symbols, form, os);
+         }});
   }
-  if (form.encoding == FragmentForm::Encoding::Portable) {
-    llvm::StringMap<std::string> artifacts;
-    if (failed(makePortable(contents, form.version, artifacts)))
+  return success();
+}
+
+/// Turns texts into portable artifacts.
+static LogicalResult makeFilesPortable(StringRef version,
+                                       llvm::MutableArrayRef<FolderFile> files,
+                                       MLIRContext *context) {
+  llvm::StringMap<std::string> texts, artifacts;
+  for (const FolderFile &file : files) {
+    llvm::raw_string_ostream os(texts[llvm::sys::path::stem(file.path)]);
+    if (failed(writeOnce(file, os, context)))
       return failure();
-    contents = std::move(artifacts);
   }
-  StringRef extension =
-      form.encoding == FragmentForm::Encoding::Text ? ".mlir" : ".mlirbc";
-  for (StringRef stem : stems)
-    files.push_back(makeFile(("fragments/" + stem + extension).str(),
-                             std::move(contents[stem])));
+  if (failed(makePortable(texts, version, artifacts)))
+    return failure();
+  for (FolderFile &file : files)
+    file = makeFile(file.path,
+                    std::move(artifacts[llvm::sys::path::stem(file.path)]));
+  return success();
+}
+
+LogicalResult meshwright::addExport(ModuleOp module,
+                                    const ExportedProgram &program,
+                                    const FragmentForm &form,
+                                    ScheduleForm scheduleForm,
+                                    std::vector<FolderFile> &files) {
+  std::vector<FolderFile> fragments;
+  if (failed(addFragments(module, program, form, fragments)))
+    return failure();
+  if (form.encoding == FragmentForm::Encoding::Portable &&
+      failed(makeFilesPortable(form.version, fragments, module.getContext())))
+    return failure();
+  llvm::append_range(files, std::move(fragments));
   files.push_back({"schedule.json", [&, scheduleForm](llvm::raw_ostream &os) {
                      if (hasRanges(program, scheduleForm))
                        writeRangedJson(program, os);
@@ -155,6 +199,29 @@ LogicalResult meshwright::addExport(ModuleOp module,
                      return llvm::Error::success();
                    }});
   return success();
+}
+
+LogicalResult meshwright::writeExport(StringRef folder,
+                                      ArrayRef<FolderFile> files,
+                                      MLIRContext *context) {
+  // Several threads write, whose diagnostics come in any order: where there are some,
+  // one thread writes again, to nowhere, and they are emitted then.
+  bool isDiagnosed = false;
+  llvm::Error error = llvm::Error::success();
+  {
+    ScopedDiagnosticHandler handler(context, [&](Diagnostic &) {
+      isDiagnosed = true;
+      return success();
+    });
+    error = writeFolder(folder, files, context->getThreadPool(), {"fragments"});
+  }
+  if (isDiagnosed)
+    for (const FolderFile &file : files)
+      if (failed(writeOnce(file, llvm::nulls(), context))) {
+        llvm::consumeError(std::move(error));
+        return failure();
+      }
+  return error ? reportError(llvm::toString(std::move(error))) : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,9 +245,7 @@ static LogicalResult exportTo(StringRef folder, StringRef path) {
   if (failed(program) || failed(addExport(*module, *program, FragmentForm(),
                                           ScheduleForm::BySize, files)))
     return failure();
-  if (llvm::Error error = writeFolder(folder, files, {"fragments"}))
-    return reportError(llvm::toString(std::move(error)));
-  return success();
+  return writeExport(folder, files, session.getContext());
 }
 
 LogicalResult meshwright::withExportFolder(

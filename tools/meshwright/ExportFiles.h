@@ -27,12 +27,17 @@ struct FragmentForm {
 enum class ScheduleForm { BySize, Flat, Ranges };
 
 /// Adds the programs of fragments, in `fragments/`, and `schedule.json`, which
-/// ties them together and is made when it is written.
+/// ties them together. They are made when they are written.
 mlir::LogicalResult addExport(mlir::ModuleOp module,
                               const ExportedProgram &program,
                               const FragmentForm &form,
                               ScheduleForm scheduleForm,
                               std::vector<FolderFile> &files);
+
+/// Writes a folder by the threads of the context. Diagnosed if it cannot be written.
+mlir::LogicalResult writeExport(llvm::StringRef folder,
+                                llvm::ArrayRef<FolderFile> files,
+                                mlir::MLIRContext *context);
 
 /// Does something with a folder that `meshwright partition` wrote. A module of
 /// such a folder alone becomes one first, for as long as that takes.

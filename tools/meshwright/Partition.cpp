@@ -5,7 +5,6 @@
 #include "Commands.h"
 #include "ExportFiles.h"
 #include "Support/ModuleFile.h"
-#include "meshwright/Files/ExportFolder.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
@@ -15,6 +14,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/ThreadPool.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -159,8 +159,7 @@ static FailureOr<PhaseSet> readPhases() {
 }
 
 /// The table, and what is not in it.
-static void printSummary(const PartitionResult &result, llvm::raw_ostream &os) {
-  ProgramSummary summary = summarize(result.function, result.customs);
+static void printSummary(const ProgramSummary &summary, llvm::raw_ostream &os) {
   printTable(summary, os);
   if (!summary.uncounted.empty())
     llvm::WithColor::note(llvm::errs())
@@ -215,13 +214,11 @@ static bool isBytecode(func::FuncOp function) {
 static LogicalResult writeResult(ModuleOp module,
                                  const PartitionResult &result) {
   if (output == "-") {
-    printSummary(result, llvm::errs());
+    printSummary(summarize(result.function, result.customs), llvm::errs());
     return writeModule(module, output, emitBytecode);
   }
   bool asBytecode = isBytecode(result.function);
   std::string name = asBytecode ? "partitioned.mlirbc" : "partitioned.mlir";
-  if (failed(checkText(module)))
-    return failure();
   std::vector<FolderFile> files;
   files.push_back({name, [&](llvm::raw_ostream &os) {
                      return printModule(module, os, asBytecode);
@@ -229,9 +226,13 @@ static LogicalResult writeResult(ModuleOp module,
   if (result.program && failed(addExport(module, *result.program, getForm(),
                                          scheduleForm, files)))
     return failure();
-  if (llvm::Error error = writeFolder(output, files, {"fragments"}))
-    return reportError(llvm::toString(std::move(error)));
-  printSummary(result, llvm::outs());
+  ProgramSummary summary;
+  llvm::ThreadPoolTaskGroup summing(module.getContext()->getThreadPool());
+  summing.async([&] { summary = summarize(result.function, result.customs); });
+  if (failed(writeExport(output, files, module.getContext())))
+    return failure();
+  summing.wait();
+  printSummary(summary, llvm::outs());
   SmallString<128> path(output);
   llvm::sys::path::append(path, name);
   llvm::outs() << "written: " << path;
