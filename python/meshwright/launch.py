@@ -16,7 +16,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .core.ending import end_process
 from .launching.attempt import Run
@@ -30,12 +30,12 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         description="Starts one script in several processes on this machine.",
     )
     parser.add_argument(
-        "-n", "--processes", type=_positive, required=True, help="how many processes"
+        "-n", "--processes", type=_at_least(1), required=True, help="how many processes"
     )
     parser.add_argument(
         "--devices-per-process",
-        type=_positive,
-        default=None,
+        type=_at_least(1),
+        default=1,
         help="CPU devices of each process, or accelerators shared out to each "
         "(default: 1)",
     )
@@ -53,7 +53,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--restart",
-        type=_count,
+        type=_at_least(0),
         default=0,
         metavar="N",
         help="how many times all processes are started again after a fault; the "
@@ -76,17 +76,13 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     return found
 
 
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be at least 0, got {number}")
-    return number
+def _at_least(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        found = int(text)
+        if found < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {found}")
+        return found
 
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
     return number
 
 
@@ -115,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     run = Run(
         (options.script, *options.args),
         options.processes,
-        options.devices_per_process or 1,
+        options.devices_per_process,
         options.timeout,
         not options.no_prefix,
         options.grace,
