@@ -116,8 +116,17 @@ def _some(lines: Iterable[str]) -> list[str]:
 
 
 @dataclasses.dataclass
-class _Page:
-    """The facts of one partitioned program."""
+class Report:
+    """The page, sections of lines without colours; a text by `str`.
+
+    Attributes:
+      config: what the function was lowered for.
+      signature: what it takes and gives.
+      program: the schedule of the partitioner.
+      module: the partitioned module.
+      messages: what the partitioner said.
+      remarks: what it did on its own, and did not.
+    """
 
     config: Config
     signature: ProgramSignature
@@ -319,44 +328,26 @@ class _Page:
             if ("reshard" in message.text) == about_shardings:
                 yield str(message).replace("\n", "\n    ")
 
-
-def report_text(
-    config: Config,
-    signature: ProgramSignature,
-    program: Mapping[str, Any],
-    module: Any,
-    messages: Sequence[Message],
-    remarks: Sequence[Remark],
-) -> str:
-    """The page.
-
-    Args:
-      config: what the function was lowered for.
-      signature: what it takes and gives.
-      program: the schedule of the partitioner.
-      module: the partitioned module.
-      messages: what the partitioner said.
-      remarks: what it did on its own, and did not.
-
-    Returns:
-      Sections of lines, without colours.
-    """
-    page = _Page(config, signature, program, module, messages, remarks)
-    moved = sum(item["bytes"] for item in page.transfers)
-    sections = (
-        ("Meshes", page.head()),
-        *(("Divided by cost", page.divided()),)[: len(config.divisions)],
-        ("Names", page.names()),
-        ("Inferred", page.inferred()),
-        (f"Transfers: {len(page.transfers)}, {size_text(moved)}", page.moved()),
-        ("Donation", page.donated()),
-        ("Shardings that change at a border", page.resharded()),
-        ("Fragments that were not merged, and why", page.alone()),
-        ("What the partitioner says", page.said()),
-    )
-    lines = [f"{signature.name}: {len(page.calls)} fragment calls a run"]
-    for title, found in sections:
-        counted = collections.Counter(found)
-        listed = (f"{n} x {line}" if n > 1 else line for line, n in counted.items())
-        lines += ["", title, *(f"  {line}" for line in _some(listed) or ["nothing"])]
-    return "\n".join(lines)
+    def __str__(self) -> str:
+        moved = sum(item["bytes"] for item in self.transfers)
+        sections = (
+            ("Meshes", self.head()),
+            *(("Divided by cost", self.divided()),)[: len(self.config.divisions)],
+            ("Names", self.names()),
+            ("Inferred", self.inferred()),
+            (f"Transfers: {len(self.transfers)}, {size_text(moved)}", self.moved()),
+            ("Donation", self.donated()),
+            ("Shardings that change at a border", self.resharded()),
+            ("Fragments that were not merged, and why", self.alone()),
+            ("What the partitioner says", self.said()),
+        )
+        lines = [f"{self.signature.name}: {len(self.calls)} fragment calls a run"]
+        for title, found in sections:
+            counted = collections.Counter(found)
+            listed = (f"{n} x {line}" if n > 1 else line for line, n in counted.items())
+            lines += [
+                "",
+                title,
+                *(f"  {line}" for line in _some(listed) or ["nothing"]),
+            ]
+        return "\n".join(lines)

@@ -39,7 +39,7 @@ from .explanations import (
     ShardingExplanation,
     explain,
 )
-from .report import report_text
+from .report import Report
 from .simulation import Simulation, device_of, draw, simulate
 from .stacked import StackedExecutable, Stacking
 
@@ -485,16 +485,9 @@ class Lowered(jax.stages.Lowered):
           file: where to print, the terminal by default.
         """
         messages = explained_messages(self._messages, self._config)
-        program = self.partitioning_result.program
-        text = report_text(
-            self._config,
-            self._signature,
-            program,
-            self.mpmd_module,
-            messages,
-            self.remarks,
-        )
-        print(text, file=file)
+        program, module = self.partitioning_result.program, self.mpmd_module
+        facts = self._config, self._signature, program, module, messages, self.remarks
+        print(Report(*facts), file=file)
 
     @at_users_line
     def compile(
