@@ -14,8 +14,7 @@ from ..aot.names import GENERATIONS, Target, parse_target
 from ..aot.plugins import find_devices
 from ..compiler import native
 from ..core.tables import aligned, seconds_text, size_text
-from ..runtime import ProgramExecutor, load
-from ..runtime.program.schedule import Schedule
+from ..runtime import load
 from ..runtime.program.schedule_ranges import read_text
 from ..runtime.run.places import cut_meshes, place_meshes
 
@@ -140,7 +139,19 @@ def _compile(
     step, peak, fits, error = None, None, False, ""
     try:
         parted = native.partition(module, entry["config"])
-        fit = _load(read_text(parted.program), parted.fragments, target).fit()
+        schedule = read_text(parted.program)
+        meshes = (
+            place_meshes(target, schedule.meshes)
+            if target
+            else cut_meshes(jax.devices("cpu"), schedule.meshes)
+        )
+        fit = load(
+            schedule,
+            parted.fragments,
+            meshes,
+            host_callbacks=None,
+            keep_oversized=True,
+        ).fit()
         figures = {"target": target.name if target else "", **fit.as_json()}
         text, _, _ = native.extension().simulate(
             parted.bytecode,
@@ -168,18 +179,6 @@ def _compile(
         plan=entry["plan"],
         text=entry["text"],
     )
-
-
-def _load(
-    schedule: Schedule, fragments: Mapping[str, str], target: Target | None
-) -> ProgramExecutor:
-    described = schedule.meshes
-    meshes = (
-        place_meshes(target, described)
-        if target
-        else cut_meshes(jax.devices("cpu"), described)
-    )
-    return load(schedule, fragments, meshes, host_callbacks=None, keep_oversized=True)
 
 
 def candidates_text(found: Sequence[Candidate], target: Target | None) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from typing import Any
 
 # Devices of this machine are not asked for, and some take long to look for.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -20,32 +18,19 @@ from meshwright.runtime.run.places import place_meshes
 from meshwright.runtime.watch.fit import Fit
 
 
-def compile_for(
-    target: Target,
-    program: Mapping[str, Any],
-    fragments: Mapping[str, str],
-) -> Fit:
-    """Compiles all fragments, and says whether they fit.
-
-    Raises:
-      ProgramError: the target has too few devices.
-      RuntimeError: its compiler is not installed, or refuses a fragment.
-    """
-    meshes = place_meshes(target, program["meshes"])
-    return load(
-        program, fragments, meshes, host_callbacks=None, keep_oversized=True
-    ).fit()
-
-
 def main(folder: str, shown: str, *options: str) -> int:
     names = [o.removeprefix("--target=") for o in options if o.startswith("--target=")]
     jax.config.update("jax_enable_x64", True)
     found: list[tuple[Target, Fit]] = []
     try:
         targets = [parse_target(name) for name in names]
-        read = read_program(folder)
+        program, fragments = read_program(folder)
         for target in targets:
-            found.append((target, compile_for(target, *read)))
+            meshes = place_meshes(target, program["meshes"])
+            loaded = load(
+                program, fragments, meshes, host_callbacks=None, keep_oversized=True
+            )
+            found.append((target, loaded.fit()))
     except (ValueError, RuntimeError) as error:
         return fail(str(error).replace(folder, shown))
     if "--json" in options:

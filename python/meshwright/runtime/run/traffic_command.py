@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 
 import jax
-import numpy as np
-from jax.sharding import Mesh
 
 from meshwright.runtime.program.errors import ProgramError
 from meshwright.runtime.run.command import fail, plain, read_program, run
 from meshwright.runtime.run.executor import load
+from meshwright.runtime.run.places import cut_meshes, shape_of
 from meshwright.runtime.watch.traffic import Traffic
 
 
@@ -25,12 +23,12 @@ def count(folder: str) -> Traffic:
       FragmentError: a fragment does not compile.
     """
     program, fragments = read_program(folder)
-    sizes = [[int(size) for _, size in mesh["axes"]] for mesh in program["meshes"]]
-    counts = [math.prod(size) for size in sizes]
+    described = program["meshes"]
+    counts = [math.prod(shape_of(mesh)) for mesh in described]
     # CPU devices are what one asks for, before the first is used.
     jax.config.update("jax_num_cpu_devices", max(sum(counts), 1))
     jax.config.update("jax_enable_x64", True)
-    devices = np.array(jax.devices())
+    devices = jax.devices()
     if len(devices) < max(counts, default=0):
         raise ProgramError(
             f"a mesh has {max(counts)} devices, and there are {len(devices)} of "
@@ -39,16 +37,9 @@ def count(folder: str) -> Traffic:
         )
     # Nothing runs, so meshes may share devices where there are too few.
     apart = len(devices) >= sum(counts)
-    starts = itertools.accumulate(counts, initial=0) if apart else itertools.repeat(0)
-    meshes = {
-        mesh["name"]: Mesh(
-            devices[start : start + count].reshape(size),
-            tuple(axis for axis, _ in mesh["axes"]),
-        )
-        for mesh, start, count, size in zip(
-            program["meshes"], starts, counts, sizes, strict=False
-        )
-    }
+    meshes = {}
+    for some in [described] if apart else [[mesh] for mesh in described]:
+        meshes |= cut_meshes(devices, some)
     return load(program, fragments, meshes, host_callbacks=None).traffic()
 
 
