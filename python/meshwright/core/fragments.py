@@ -33,8 +33,20 @@ class FragmentOrigin:
     transpose_count: int = 0
 
 
+class _ByKey:
+    """Equal, and hashed, by what `_key` says, whichever sequences there are."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class FragmentInfo:
+class FragmentInfo(_ByKey):
     """Describes a fragment; rules match it exactly, field by field.
 
     Attributes:
@@ -61,14 +73,6 @@ class FragmentInfo:
             self.mesh_name,
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FragmentInfo):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
 
 def _check_fragments(rule: str, what: str, infos: Collection[FragmentInfo]) -> None:
     if len(infos) < 2:
@@ -90,7 +94,7 @@ def _check_fragments(rule: str, what: str, infos: Collection[FragmentInfo]) -> N
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FragmentMergeRule:
+class FragmentMergeRule(_ByKey):
     """Merges fragments of one mesh into one.
 
     Attributes:
@@ -109,17 +113,12 @@ class FragmentMergeRule:
                 f"{self.target} has none"
             )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FragmentMergeRule):
-            return NotImplemented
-        return set(self.sources) == set(other.sources) and self.target == other.target
-
-    def __hash__(self) -> int:
-        return hash((frozenset(self.sources), self.target))
+    def _key(self) -> tuple[object, ...]:
+        return frozenset(self.sources), self.target
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FragmentScheduleRule:
+class FragmentScheduleRule(_ByKey):
     """Runs fragments of one mesh in the given order.
 
     Attributes:
@@ -133,13 +132,8 @@ class FragmentScheduleRule:
             "FragmentScheduleRule", "ordered_fragments", self.ordered_fragments
         )
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FragmentScheduleRule):
-            return NotImplemented
-        return list(self.ordered_fragments) == list(other.ordered_fragments)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.ordered_fragments))
+    def _key(self) -> tuple[object, ...]:
+        return tuple(self.ordered_fragments)
 
 
 # Can be called as any list; every sequence of rules will do.
