@@ -322,8 +322,7 @@ class Watchdog:
         if message.get("done"):
             peer.done = True
             self._tell_last()
-            return
-        if "failed" in message:
+        elif "failed" in message:
             # It may have failed because another one died: that one first.
             with self._lock:
                 peer.failure = f"failed: {message['failed']}"
@@ -331,42 +330,34 @@ class Watchdog:
                 peer.needed |= bool(message.get("all"))
                 peer.first = message.get("first")
             self._report_soon(process, peer)
-            return
-        if "run failed" in message:
+        elif "run failed" in message:
             peer.run_failed = peer.heard, message["run failed"]
-            return
-        if "exit" in message:
+        elif "exit" in message:
             with self._lock:
                 peer.failure = f"ended with exit code {message['exit']}"
                 peer.code = int(message["exit"])
             self._report_soon(process, peer)
-            return
-        if message.get("ending"):
+        elif message.get("ending"):
             peer.ending = True
             with self._lock:
                 self._wait_for_fewer()
-            return
-        if "ready" in message:
+        elif "ready" in message:
             self._note_ready(peer, message)
-            return
-        if "regroup" in message:
+        elif "regroup" in message:
             self._note_regroup(process, peer, message["regroup"])
-            return
-        if message.get("preempted"):
+        elif message.get("preempted"):
             self._ask_steps("preemption")
-            return
-        if "who is gone" in message:
+        elif "who is gone" in message:
             arguments = peer, message["who is gone"]
             threading.Thread(target=self._answer, args=arguments, daemon=True).start()
-            return
-        if "step" in message:
+        elif "step" in message:
             with self._lock:
                 peer.steps[message["for"]] = message["step"]
                 self._decide_step(message["for"])
-            return
-        peer.beat = dict(message["beat"])
-        if peer.seconds > self.timeout:
-            self._report_hang()
+        else:
+            peer.beat = dict(message["beat"])
+            if peer.seconds > self.timeout:
+                self._report_hang()
 
     def _report_soon(self, process: int, peer: _Peer) -> None:
         arguments = process, peer
