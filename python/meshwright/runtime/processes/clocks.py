@@ -96,12 +96,17 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
     host, port = world.get(key, first, what).decode().split()
     best: Reading | None = None
     try:
-        with socket.create_connection((host, int(port)), world.timeout) as peer:
+        with (
+            socket.create_connection((host, int(port)), world.timeout) as peer,
+            peer.makefile("rb") as answers,
+        ):
             peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for _ in range(_QUESTIONS):
                 asked = clock()
                 peer.sendall(b"?")
-                (theirs,) = _TIME.unpack(_receive(peer, _TIME.size))
+                if len(answer := answers.read(_TIME.size)) < _TIME.size:
+                    raise ConnectionError("the connection was closed")
+                (theirs,) = _TIME.unpack(answer)
                 answered = clock()
                 error, middle = (answered - asked) / 2, (answered + asked) / 2
                 if best is None or error < best.error:
@@ -113,13 +118,3 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
         ) from error
     assert best is not None
     return best
-
-
-def _receive(peer: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = peer.recv(size - len(data))
-        if not more:
-            raise ConnectionError("the connection was closed")
-        data += more
-    return data
