@@ -27,7 +27,7 @@ from jax.sharding import SingleDeviceSharding
 
 from ..core.files import make_private_folder, whole_file
 from ..jaxapi import runtime as jax_runtime
-from ..runtime.processes.values import place_value
+from ..runtime.processes.values import place_value, plain_data
 from ..runtime.processes.world import current, environment
 
 _WHAT = "restore its copies"
@@ -147,7 +147,7 @@ class Copies:
         failure, self._failure = self._failure, None
         if failure is not None and failure[0] == generation:
             raise self._world.explain(failure[1]) if self._world else failure[1]
-        leaves = [_data(leaf) for leaf in jax.tree.leaves(state)]
+        leaves = list(map(plain_data, jax.tree.leaves(state)))
         packs = self._packs(leaves)
         with self._world.explaining() if self._world else contextlib.nullcontext():
             mine, theirs = self._exchange(leaves, packs)
@@ -307,16 +307,8 @@ class Copies:
             found.append((everywhere[holders[0]][name], data))
         if world:
             world.barrier(f"copies/{number}", "the restoring of copies")
-            for key in keys:
-                world.drop(key)
+            world.drop(*keys)
         return found
-
-
-def _data(leaf: Any) -> jax.Array:
-    """The numbers of typed keys."""
-    if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        return jax.random.key_data(leaf)
-    return leaf
 
 
 def _packs_of(leaves: list[jax.Array], process: int) -> list[_Pack]:

@@ -49,8 +49,7 @@ class Merger:
             data = zlib.compress(json.dumps(found).encode(), 1)
             keys = world.put_large(f"profile/{number}/{world.process}", data)
             world.barrier(f"profile/{number}", "the end of mw.profile()")
-            for key in keys:
-                world.drop(key)
+            world.drop(*keys)
             return None
         parts = [(mine, began, events)]
         for process in world.members.processes[1:]:

@@ -45,8 +45,7 @@ def do_together(
         world.put(f"whole/{number}", verdict.encode())
     else:
         verdict = world.get(f"whole/{number}", 0, what).decode()
-    for key in keys:
-        world.drop(key)
+    world.drop(*keys)
     if failure is not None:
         raise failure
     if verdict:

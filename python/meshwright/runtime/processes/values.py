@@ -34,7 +34,7 @@ def fetch(tree: Any) -> Any:
       RuntimeError: an array was deleted.
     """
     leaves, structure = jax.tree.flatten(tree)
-    leaves = [_data(leaf) if _is_array(leaf) else leaf for leaf in leaves]
+    leaves = [plain_data(leaf) if _is_array(leaf) else leaf for leaf in leaves]
     world = current()
     if world is None:
         values = [np.asarray(leaf) if _is_array(leaf) else leaf for leaf in leaves]
@@ -70,8 +70,8 @@ def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array)
 
 
-def _data(leaf: jax.Array) -> jax.Array:
-    """The numbers of typed keys."""
+def plain_data(leaf: jax.Array) -> jax.Array:
+    """An array, or the numbers of typed keys."""
     if jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(leaf)
     return leaf
@@ -141,8 +141,7 @@ def _exchange(
             position, part, _ = np.load(data)
             found[int(position), int(part)] = np.load(data)
     world.barrier(f"fetch/{number}", "mw.fetch")
-    for key in keys:
-        world.drop(key)
+    world.drop(*keys)
     return found | parts
 
 
@@ -212,7 +211,7 @@ def place_value(value: Any, sharding: Any) -> jax.Array:
         return jax.device_put(value, sharding)
     if type(value) in (int, float, complex):
         value = jax.device_put(value)  # Refuses what does not fit.
-    if isinstance(value, jax.Array) and value.dtype != (data := _data(value)).dtype:
+    if isinstance(value, jax.Array) and (data := plain_data(value)) is not value:
         return jax.random.wrap_key_data(
             place_value(data, sharding), impl=jax.random.key_impl(value)
         )

@@ -255,8 +255,9 @@ class World:
         count = int(self.get(f"{key}/size", owner, what))
         return b"".join(self.get(f"{key}/{n}", owner, what) for n in range(count))
 
-    def drop(self, key: str) -> None:
-        self._client.key_value_delete(f"meshwright/{key}")
+    def drop(self, *keys: str) -> None:
+        for key in keys:
+            self._client.key_value_delete(f"meshwright/{key}")
 
     def barrier(self, name: str, what: str) -> None:
         """Waits until every process is here."""
