@@ -8,7 +8,6 @@ import contextlib
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from ..jaxapi import runtime as jax_runtime
 from ..runtime import processes
 from ..runtime.processes.exits import PREEMPTED
+from ..runtime.processes.start import hold_port
 from ..runtime.processes.watch import EXIT_CODE
 from ..runtime.processes.watchdog import Watchdog
 from . import tether
@@ -85,7 +85,7 @@ class Attempt:
             exit_code_delay=_EXIT_CODE_DELAY,
             generation=generation,
         )
-        self._port = _reserve_port()
+        self._port = hold_port("127.0.0.1:0")  # For the coordinator.
         self._coordinator = f"127.0.0.1:{self._port.getsockname()[1]}"
         # Its log says what the watchdog says better.
         self._service = subprocess.Popen(
@@ -268,14 +268,6 @@ class Attempt:
         self._service.kill()
         self._service.communicate()
         self._port.close()
-
-
-def _reserve_port() -> socket.socket:
-    """Holds a port of loopback for the coordinator, which no other process gets."""
-    holder = socket.socket()
-    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    holder.bind(("127.0.0.1", 0))
-    return holder
 
 
 def _status(process: subprocess.Popen) -> int | None:
