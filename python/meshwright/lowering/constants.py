@@ -19,6 +19,7 @@ meshes, and a shared one would be sent from mesh to mesh at each call.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import is_
 from typing import Any, NamedTuple
 
 import jax
@@ -99,7 +100,7 @@ class _Hoister:
         """The jaxpr with literals instead of the variables in `large`."""
         eqns = [self._eqn(eqn, large, name) for eqn in jaxpr.eqns]
         outvars = self._atoms(jaxpr.outvars, large, name)
-        if all(map(_is, eqns, jaxpr.eqns)) and all(map(_is, outvars, jaxpr.outvars)):
+        if all(map(is_, eqns, jaxpr.eqns)) and all(map(is_, outvars, jaxpr.outvars)):
             return jaxpr
         return jaxpr.replace(eqns=eqns, outvars=outvars)
 
@@ -113,7 +114,7 @@ class _Hoister:
                 found = self._param(value, name)
                 if found is not value:
                     params[key] = found
-        if not params and all(map(_is, invars, eqn.invars)):
+        if not params and all(map(is_, invars, eqn.invars)):
             return eqn
         return eqn.replace(invars=invars, params={**eqn.params, **params})
 
@@ -124,7 +125,7 @@ class _Hoister:
             return self._jaxpr(value, {}, name)
         if isinstance(value, (tuple, list)):
             found = [self._param(part, name) for part in value]
-            return value if all(map(_is, found, value)) else type(value)(found)
+            return value if all(map(is_, found, value)) else type(value)(found)
         return value
 
     def _atoms(
@@ -155,24 +156,18 @@ class _Hoister:
         return self._literals[key]
 
 
-def _is(found: Any, given: Any) -> bool:
-    return found is given
-
-
 def _is_large(value: Any, aval: Any) -> bool:
     if not isinstance(value, (np.ndarray, compat.TypedNdArray, jax.Array)):
         return False
-    if not isinstance(aval, jax.core.ShapedArray) or _is_key(aval):
+    if not isinstance(aval, jax.core.ShapedArray):
+        return False
+    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended):  # Keys.
         return False
     if aval.size * aval.dtype.itemsize <= LIMIT_BYTES:
         return False
     if isinstance(value, jax.Array) and not value.is_fully_addressable:
         return False
     return not _is_uniform(np.asarray(value))
-
-
-def _is_key(aval: Any) -> bool:
-    return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
 
 
 def _is_uniform(value: np.ndarray) -> bool:

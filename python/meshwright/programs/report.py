@@ -55,12 +55,6 @@ def _origins_of_calls(module: Any) -> Iterator[list[str]]:
                     yield list(dict.fromkeys(origin.user_name for origin in origins))
 
 
-def _text(operation: Any, attribute: str) -> str:
-    """An attribute as text, nothing if there is none."""
-    attributes = operation.attributes
-    return str(attributes[attribute]) if attribute in attributes else ""
-
-
 def _axis_of(attribute: Any) -> str | dict[str, Any]:
     """An axis, or a part of one, as schedule.json has it."""
     axis = compat.sdy.AxisRefAttr(attribute)
@@ -297,7 +291,7 @@ class Report:
         }
         callers = {item["fragment"]: item for item in self.calls}
         for function in self.module.body.operations:
-            number = by_name.get(_text(function, "sym_name").strip('"'))
+            number = by_name.get(str(function.attributes.get("sym_name")).strip('"'))
             if number not in callers:
                 continue
             item = callers[number]

@@ -98,8 +98,9 @@ class Channel:
             return
         pending = self._pending[process]
         number = self._acknowledgement(window.count, self.world.process)
-        device = self.world.device
-        token = self.world.pull(process, number, _token_type(device))
+        sharding = SingleDeviceSharding(self.world.device)
+        wanted = jax.ShapeDtypeStruct((1,), np.uint8, sharding=sharding)
+        token = self.world.pull(process, number, wanted)
         self.world.expect(token)
         pending.append(token)
         if len(pending) > 2:
@@ -153,10 +154,6 @@ class _Window:
             return False
         self.count, self.pieces, self.bytes = self.count + 1, 0, 0
         return True
-
-
-def _token_type(device: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct((1,), np.uint8, sharding=SingleDeviceSharding(device))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from ..program.errors import ProgramError
 from ..program.placement import Place, ProgramMesh
 from ..program.plan import Plan, assign_drops
-from ..program.source import Source
 from ..program.steps import Copy, FirstShard, Launch, Put, Step
 from .edges import Channel, Edge, Elsewhere, find_pieces
 
@@ -52,27 +51,22 @@ class _Projection:
 
     def add(self, step: Step) -> None:
         if isinstance(step, Launch):
-            if self._here(self._source(step).mesh):
+            if self._here(self.plan.sources[step.source].mesh):
                 self.steps.append(step)
         elif isinstance(step, FirstShard):
-            self.whole[step.writes.start] = step.reads[0], self._place(step.reads[0])
+            (read,) = step.reads
+            self.whole[step.writes.start] = read, self.plan.slots[read]
         elif isinstance(step, (Copy, Put)):
             self._add_move(step)
         else:
             raise ProgramError(f"{step.what}: no way to issue it in several processes")
-
-    def _source(self, step: Launch) -> Source:
-        return self.plan.sources[step.source]
-
-    def _place(self, slot: int) -> Place:
-        return self.plan.slots[slot]
 
     def _here(self, mesh: ProgramMesh) -> bool:
         return self.me in mesh.processes
 
     def _add_move(self, step: Step) -> None:
         (read,), target = step.reads, step.places[0]
-        slot, source = self.whole.get(read, (read, self._place(read)))
+        slot, source = self.whole.get(read, (read, self.plan.slots[read]))
         ends = source.mesh.processes | target.mesh.processes
         if self.me not in ends:
             return

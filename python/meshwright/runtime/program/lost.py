@@ -22,10 +22,6 @@ def reason_of(array: Any) -> str | None:
     return found[1] if found is not None and found[0]() is array else None
 
 
-def _forget(key: int, _: weakref.ref) -> None:
-    _reasons.pop(key, None)
-
-
 def explain(error: BaseException, lost: Mapping[str, Any]) -> BaseException:
     """Says in an error which donated arguments went with it, and remembers it of them.
 
@@ -40,7 +36,9 @@ def explain(error: BaseException, lost: Mapping[str, Any]) -> BaseException:
         return error
     reason = str(error) or type(error).__name__
     for array in lost.values():
-        forget = functools.partial(_forget, id(array))
+        forget = functools.partial(
+            _reasons.pop, id(array)
+        )  # By default, the reference.
         _reasons[id(array)] = weakref.ref(array, forget), reason
     text = f"{reason}\n{_describe(list(lost))}"
     if isinstance(error, FragmentError):

@@ -26,22 +26,15 @@ def issue_order(schedule: Schedule, at_once: Collection[str] = ()) -> np.ndarray
 
     Args:
       schedule: of the program.
-      at_once: meshes to which transfers directly follow what they send.
+      at_once: meshes to which transfers directly follow what they send. One that sends
+        an argument of the program waits for nothing, and keeps its place.
     """
     if not at_once:
         return schedule.order
-    return np.array(_send_at_once(schedule, at_once), np.int64)
-
-
-def _send_at_once(schedule: Schedule, targets: Collection[str]) -> list[int]:
-    """The order with transfers to some meshes directly after what they send.
-
-    What sends an argument of the program waits for nothing, and keeps its place.
-    """
     sends = schedule.find(
         lambda item: (
             item["kind"] == "transfer"
-            and item["to"] in targets
+            and item["to"] in at_once
             and not item.get("delayed")
         )
     )
@@ -58,4 +51,4 @@ def _send_at_once(schedule: Schedule, targets: Collection[str]) -> list[int]:
         while found:
             result.append(found.pop(0))
             found = after[result[-1]] + found
-    return result
+    return np.array(result, np.int64)

@@ -259,7 +259,8 @@ class Planner:
         for value, found in zip(values, described, strict=True):
             text = self.type_texts.get(id(found))
             if text is None:
-                text = self.type_texts[id(found)] = _type_text(found)
+                dims = "x".join([*map(str, found["shape"]), found["dtype"]])
+                text = self.type_texts[id(found)] = f"tensor<{dims}>"
             self.types[value] = text
 
     def _type(self, value: int) -> str:
@@ -441,10 +442,6 @@ class Planner:
             taken.add(slot)
             self.plan.output_slots.append(slot)
             self.plan.outputs.append(self.plan.slots[slot])
-
-
-def _type_text(value: dict) -> str:
-    return f"tensor<{'x'.join([*map(str, value['shape']), value['dtype']])}>"
 
 
 def assign_drops(plan: Plan) -> None:

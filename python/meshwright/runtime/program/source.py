@@ -154,7 +154,9 @@ def read_source(
     ):
         text = module.operation.get_asm(enable_debug_info=True)
     signature = _signature(name, module)
-    if not _keeps_names() and "sym_name" in module.operation.attributes:
+    # With names equal fragments stay apart, for profilers to tell them by name.
+    keeps_names = os.environ.get("MESHWRIGHT_KEEP_NAMES", "0") not in ("", "0")
+    if not keeps_names and "sym_name" in module.operation.attributes:
         del module.operation.attributes["sym_name"]
     code = module.operation.get_asm(
         enable_debug_info=False, print_generic_op_form=False
@@ -168,11 +170,6 @@ def read_source(
         callbacks=find_python_calls(outward),
         options=dict(options),
     )
-
-
-def _keeps_names() -> bool:
-    """Whether equal fragments stay apart, for profilers to tell them by name."""
-    return os.environ.get("MESHWRIGHT_KEEP_NAMES", "0") not in ("", "0")
 
 
 def _signature(name: str, module: Any) -> Signature:

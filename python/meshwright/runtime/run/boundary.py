@@ -198,7 +198,7 @@ class Boundary:
                 keys += zip(self.places[position].mesh.devices, pointers, strict=False)
             for key in keys:
                 other = first.setdefault(key, position)
-                if other != position and self._gives_away(other, position):
+                if other != position and not self.donated.isdisjoint((other, position)):
                     raise self.errors.shared(other, position)
         return pending
 
@@ -216,6 +216,3 @@ class Boundary:
         reference = weakref.ref(array, lambda _: forget(key, None))
         self.looked_up[key] = reference, pointers, self.runs
         return pointers
-
-    def _gives_away(self, *positions: int) -> bool:
-        return not self.donated.isdisjoint(positions)

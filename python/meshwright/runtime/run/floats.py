@@ -55,21 +55,16 @@ class FloatChecks:
             )
 
     def _found(self, arrays: Iterable[Any]) -> list[str]:
-        present = [array for array in arrays if _is_float(array)]
+        shards = [
+            shard
+            for array in arrays
+            if array is not None and jnp.issubdtype(array.dtype, jnp.inexact)
+            for shard in array.addressable_shards
+        ]
         tests = {"nan": np.isnan, "inf": np.isinf}
         with jax.transfer_guard("allow"):
             return [
                 kind
                 for kind in self.kinds
-                if any(_any_shard(tests[kind], array) for array in present)
+                if any(tests[kind](np.asarray(shard.data)).any() for shard in shards)
             ]
-
-
-def _is_float(array: Any) -> bool:
-    return array is not None and jnp.issubdtype(array.dtype, jnp.inexact)
-
-
-def _any_shard(test: Any, array: Any) -> bool:
-    """Whether a test holds for an element that this process has."""
-    shards = (np.asarray(shard.data) for shard in array.addressable_shards)
-    return any(bool(np.any(test(shard))) for shard in shards)
