@@ -18,6 +18,10 @@ import numpy as np
 from .schedule_form import check_form
 
 
+def _part(name: str) -> property:
+    return property(lambda schedule: schedule.form[name])
+
+
 class Schedule:
     """A schedule of version 1, in which everything is written out.
 
@@ -34,21 +38,9 @@ class Schedule:
         self.constants: Sequence[str] = ()
         self.text_digest: str | None = None
 
-    @property
-    def meshes(self) -> list[dict]:
-        return self.form["meshes"]
-
-    @property
-    def inputs(self) -> list[dict]:
-        return self.form["inputs"]
-
-    @property
-    def outputs(self) -> list[dict]:
-        return self.form["outputs"]
-
-    @property
-    def fragments(self) -> list[dict]:
-        return self.form["fragments"]
+    meshes, inputs, outputs, fragments = map(
+        _part, ("meshes", "inputs", "outputs", "fragments")
+    )
 
     @property
     def count(self) -> int:

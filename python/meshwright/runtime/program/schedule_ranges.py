@@ -120,12 +120,8 @@ class RangedSchedule(Schedule):
         count = int(self._firsts[-1])
         check_ranged_form(self.form, self._fragments, count, self.count, self.order)
 
-    @property
-    def inputs(self) -> list[dict]:
-        return self._inputs
-
     @functools.cached_property
-    def _inputs(self) -> list[dict]:
+    def inputs(self) -> list[dict]:
         return [
             {key: value for key, value in entry.items() if key != "class"}
             for entry in self.form["inputs"]
