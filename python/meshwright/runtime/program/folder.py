@@ -28,68 +28,57 @@ def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
       ProgramError: the folder holds no whole program.
     """
     for _ in range(_ATTEMPTS):
+        # The folder may get another's place; what is open remains one program.
         try:
-            return _read_once(folder)
-        except _Replaced:
-            continue
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise _no_program(folder, error) from error
+        try:
+            return _read_all(folder, descriptor)
+        except ProgramError:
+            if _is_open(folder, descriptor):
+                raise
+        finally:
+            os.close(descriptor)
     raise ProgramError(
         f"{os.fspath(folder)} was replaced each of {_ATTEMPTS} times that it was read; "
         "wait until it is no longer written"
     )
 
 
-class _Replaced(Exception):
-    """A writer of a new program removed the old one while it was read."""
+def _no_program(folder: str | os.PathLike, error: Exception) -> ProgramError:
+    return ProgramError(
+        f"{os.fspath(folder)} holds no partitioned program: {error}; write one "
+        "with `meshwright partition -o`"
+    )
 
 
-def _read_once(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
-    def no_program(error: Exception) -> ProgramError:
-        return ProgramError(
-            f"{os.fspath(folder)} holds no partitioned program: {error}; write one "
-            "with `meshwright partition -o`"
-        )
-
-    # The folder may get another's place; what is open remains one program.
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise no_program(error) from error
-
+def _read_all(
+    folder: str | os.PathLike, descriptor: int
+) -> tuple[dict, dict[str, str]]:
     def read(path: str) -> str:
-        def opener(path: str, flags: int) -> int:
-            return os.open(path, flags, dir_fd=descriptor)
-
-        with open(path, encoding="utf-8", opener=opener) as file:
+        found = os.open(path, os.O_RDONLY, dir_fd=descriptor)
+        with open(found, encoding="utf-8") as file:
             return file.read()
 
-    def read_all() -> tuple[dict, dict[str, str]]:
-        try:
-            program = json.loads(read("schedule.json"))
-            if isinstance(program, dict) and program.get("version") == 2:
-                program = write_out(program)
-            check_names(program)
-        except (OSError, ValueError, RecursionError) as error:
-            raise no_program(error) from error
-        modules = {}
-        for fragment in program["fragments"]:
-            name = fragment["name"]
-            try:
-                modules[name] = read(f"fragments/{file_stem(name)}.mlir")
-            except (OSError, UnicodeError) as error:
-                raise ProgramError(
-                    f"the module of fragment {name!r} cannot be read: {error}; "
-                    "partition again, without --emit-bytecode and --portable"
-                ) from error
-        return program, modules
-
     try:
-        return read_all()
-    except ProgramError as error:
-        if _is_open(folder, descriptor):
-            raise
-        raise _Replaced from error
-    finally:
-        os.close(descriptor)
+        program = json.loads(read("schedule.json"))
+        if isinstance(program, dict) and program.get("version") == 2:
+            program = write_out(program)
+        check_names(program)
+    except (OSError, ValueError, RecursionError) as error:
+        raise _no_program(folder, error) from error
+    modules = {}
+    for fragment in program["fragments"]:
+        name = fragment["name"]
+        try:
+            modules[name] = read(f"fragments/{file_stem(name)}.mlir")
+        except (OSError, UnicodeError) as error:
+            raise ProgramError(
+                f"the module of fragment {name!r} cannot be read: {error}; "
+                "partition again, without --emit-bytecode and --portable"
+            ) from error
+    return program, modules
 
 
 def _is_open(folder: str | os.PathLike, descriptor: int) -> bool:
