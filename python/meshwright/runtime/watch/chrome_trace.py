@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .events import Event
@@ -13,8 +13,7 @@ _LANES = {"fragment": 0, "reshard": 1, "transfer": 2}
 
 def make_trace(events: Sequence[Event], by_process: bool) -> dict[str, Any]:
     """Each event twice: when it was issued, and when the devices worked on it."""
-    rows = _ByProcess(events) if by_process else _ByMesh(events)
-    trace = rows.names
+    trace, places = (_by_process if by_process else _by_mesh)(events)
     for event in events:
         arguments = {
             "run": event.run,
@@ -22,51 +21,44 @@ def make_trace(events: Sequence[Event], by_process: bool) -> dict[str, Any]:
             "origins": event.origins,
             "bytes": event.bytes,
         }
-        trace.append(
-            _span(event, rows.devices(event), event.start, event.stop, arguments)
-        )
+        issuer, devices = places(event)
+        trace.append(_span(event, devices, event.start, event.stop, arguments))
         done = event.issued + event.issue_seconds
-        trace.append(_span(event, rows.issuer(event), event.issued, done, arguments))
+        trace.append(_span(event, issuer, event.issued, done, arguments))
     return {"traceEvents": trace, "displayTimeUnit": "ms"}
 
 
-class _ByMesh:
+# Names of rows, and of an event the row of its issuing thread and of its devices.
+_Rows = tuple[list[dict], Callable[[Event], tuple[tuple[int, int], tuple[int, int]]]]
+
+
+def _by_mesh(events: Sequence[Event]) -> _Rows:
     """A process of the trace for each mesh, and one for the issuing thread."""
-
-    def __init__(self, events: Sequence[Event]):
-        self._meshes = list(dict.fromkeys(event.mesh for event in events))
-        self.names = [_name("process_name", 0, 0, "issuing thread")]
-        for pid, mesh in enumerate(self._meshes, 1):
-            self.names.append(_name("process_name", pid, 0, mesh))
-            for kind, tid in _LANES.items():
-                self.names.append(_name("thread_name", pid, tid, f"{kind}s"))
-
-    def issuer(self, event: Event) -> tuple[int, int]:
-        return 0, 0
-
-    def devices(self, event: Event) -> tuple[int, int]:
-        return self._meshes.index(event.mesh) + 1, _LANES[event.kind]
+    meshes = list(dict.fromkeys(event.mesh for event in events))
+    names = [_name("process_name", 0, 0, "issuing thread")]
+    for pid, mesh in enumerate(meshes, 1):
+        names.append(_name("process_name", pid, 0, mesh))
+        for kind, tid in _LANES.items():
+            names.append(_name("thread_name", pid, tid, f"{kind}s"))
+    return names, lambda event: (
+        (0, 0),
+        (meshes.index(event.mesh) + 1, _LANES[event.kind]),
+    )
 
 
-class _ByProcess:
+def _by_process(events: Sequence[Event]) -> _Rows:
     """The processes of the run: an issuing thread each, and rows for its meshes."""
-
-    def __init__(self, events: Sequence[Event]):
-        self.names, self._rows = [], {}
-        for process in sorted({event.process for event in events}):
-            self.names.append(_name("process_name", process, 0, f"process {process}"))
-            self.names.append(_name("thread_name", process, 0, "issuing thread"))
-        for key in sorted({_key(event) for event in events}):
-            process, mesh, lane = key
-            self._rows[key] = tid = len(self._rows) + 1
-            name = f"{mesh}: {list(_LANES)[lane]}s"
-            self.names.append(_name("thread_name", process, tid, name))
-
-    def issuer(self, event: Event) -> tuple[int, int]:
-        return event.process, 0
-
-    def devices(self, event: Event) -> tuple[int, int]:
-        return event.process, self._rows[_key(event)]
+    names, rows = [], {}
+    for process in sorted({event.process for event in events}):
+        names.append(_name("process_name", process, 0, f"process {process}"))
+        names.append(_name("thread_name", process, 0, "issuing thread"))
+    for key in sorted({_key(event) for event in events}):
+        process, mesh, lane = key
+        rows[key] = tid = len(rows) + 1
+        names.append(
+            _name("thread_name", process, tid, f"{mesh}: {list(_LANES)[lane]}s")
+        )
+    return names, lambda event: ((event.process, 0), (event.process, rows[_key(event)]))
 
 
 def _key(event: Event) -> tuple[int, str, int]:
