@@ -12,6 +12,7 @@ carried, too, is found through copies in front of the loop:
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 
@@ -118,8 +119,9 @@ class TripCounts:
     """
 
     def __init__(self, lines: Mapping[str, Sequence[str]]):
-        self._lines = lines
-        self._read: dict[str, _Computation] = {}
+        self._computation = functools.cache(
+            lambda name: _Computation(lines.get(name, ()))
+        )
 
     def of(self, name: str, line: str) -> int | None:
         """How often the loop of a line of a computation turns; None if unknown."""
@@ -162,8 +164,3 @@ class TripCounts:
         if direction[1] not in span or not (grows or direction[1] == "NE"):
             return None
         return max(0, -(-span[direction[1]] // abs(amount)))
-
-    def _computation(self, name: str) -> _Computation:
-        if name not in self._read:
-            self._read[name] = _Computation(self._lines.get(name, ()))
-        return self._read[name]
