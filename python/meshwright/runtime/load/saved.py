@@ -75,7 +75,6 @@ def surroundings(meshes: Mapping[str, ProgramMesh]) -> dict[str, Any]:
 
 
 def _flags(name: str) -> str:
-    """Flags that code depends on."""
     words = os.environ.get(name, "").split()
     without = tuple(f"--{flag}" for flag in jax_runtime.FLAGS_WITHOUT_EFFECT)
     return " ".join(word for word in words if not word.startswith(without))
@@ -125,12 +124,15 @@ def check_versions(found: Mapping[str, Any]) -> None:
       found: `surroundings` of the program.
     """
     for package, version in versions().items():
-        other = found["versions"].get(package)
-        if other != version:
-            raise ProgramError(
-                f"the program was saved with {package} {other}, and this is {package} "
-                f"{version}; {_AGAIN} versions"
-            )
+        _check_version(package, found["versions"].get(package), version)
+
+
+def _check_version(package: str, saved: str | None, here: str) -> None:
+    if saved != here:
+        raise ProgramError(
+            f"the program was saved with {package} {saved}, and this is {package} "
+            f"{here}; {_AGAIN} versions"
+        )
 
 
 def _check_surroundings(found: Mapping[str, Any], here: Mapping[str, Any]) -> None:
@@ -138,11 +140,8 @@ def _check_surroundings(found: Mapping[str, Any], here: Mapping[str, Any]) -> No
         # Where it was compiled there may have been several.
         others = found["plugins"].get(platform, {})
         for package, version in packages.items():
-            if package in others and others[package] != version:
-                raise ProgramError(
-                    f"the program was saved with {package} {others[package]}, and "
-                    f"this is {package} {version}; {_AGAIN} versions"
-                )
+            if package in others:
+                _check_version(package, others[package], version)
     if here["cpu"]:
         missing = sorted(set(found["cpu"]) - set(here["cpu"]))
         if missing:
