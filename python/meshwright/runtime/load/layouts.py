@@ -42,6 +42,20 @@ def settle_layouts(
     inputs = _input_orders(plan, compiled, schedule.inputs)
     orders = plan.orders = dict(enumerate(inputs))
     steps: list[Step] = []
+
+    def read(item: int | None, what: str, slot: int, wanted: Order) -> int:
+        """The slot to read, of an array in the order that is wanted."""
+        if orders[slot] == wanted:
+            return slot
+        place, new = plan.slots[slot], plan.slot_count
+        plan.slot_count += 1
+        plan.slots[new], orders[new] = place, wanted
+        if slot in plan.consumed:
+            plan.consumed.add(new)
+        writes = range(new, new + 1)
+        steps.append(Relayout(item, (slot,), writes, (place,), what, order=wanted))
+        return new
+
     for step in plan.steps:
         # Not every JAX copies other layouts rightly (docs/jax-versions.md), so copies
         # get default ones.
@@ -50,7 +64,7 @@ def settle_layouts(
         if isinstance(step, Launch):
             wanted, results = compiled[step.source]
         step.reads = tuple(
-            _read(plan, steps, step.item, step.what, slot, orders, order)
+            read(step.item, step.what, slot, order)
             for slot, order in zip(step.reads, wanted, strict=True)
         )
         orders |= zip(step.writes, results, strict=True)
@@ -58,8 +72,7 @@ def settle_layouts(
     for position, entry in enumerate(schedule.outputs):
         slot, what = plan.output_slots[position], f"result {position} of the program"
         order = _declared(entry, plan.slots[slot]) or orders[slot]
-        slot = _read(plan, steps, None, what, slot, orders, order)
-        plan.output_slots[position] = slot
+        plan.output_slots[position] = read(None, what, slot, order)
     if len(steps) != len(plan.steps):
         plan.steps = steps
         assign_drops(plan)
@@ -127,25 +140,3 @@ def _input_orders(
             for slot, order in zip(step.reads, compiled[step.source][0], strict=True):
                 wanted.setdefault(slot, order)
     return [wanted.get(slot, _default(plan, slot)) for slot in range(len(entries))]
-
-
-def _read(
-    plan: Plan,
-    steps: list[Step],
-    item: int | None,
-    what: str,
-    slot: int,
-    orders: dict[int, Order],
-    wanted: Order,
-) -> int:
-    """The slot to read, of an array in the order that is wanted."""
-    if orders[slot] == wanted:
-        return slot
-    place, new = plan.slots[slot], plan.slot_count
-    plan.slot_count += 1
-    plan.slots[new], orders[new] = place, wanted
-    if slot in plan.consumed:
-        plan.consumed.add(new)
-    writes = range(new, new + 1)
-    steps.append(Relayout(item, (slot,), writes, (place,), what, order=wanted))
-    return new
