@@ -14,7 +14,7 @@ from ..core.tracebacks import at_users_line
 from ..runtime.watch.traffic import Traffic
 from ..tracing import checkify, static_leaves
 from .argument_errors import tree_error
-from .executable import Executable, Ready
+from .executable import Executable, Ready, results_info
 from .saving import fit_as_json, save
 
 
@@ -57,15 +57,7 @@ class Compiled(jax.stages.Compiled):
     def out_info(self) -> PyTree:
         """Shapes, dtypes and shardings of the result."""
         executable = self._executable
-        return jax.tree.unflatten(
-            executable.signature.output_tree,
-            [
-                jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding)
-                for aval, sharding in zip(
-                    executable.out_avals, executable.output_shardings(), strict=True
-                )
-            ],
-        )
+        return results_info(executable.signature, executable.output_shardings())
 
     @property
     def input_shardings(self) -> PyTree:

@@ -42,6 +42,13 @@ def _where(test: Callable[[Any], Any], avals: Sequence[Any]) -> list[int]:
     return [index for index, aval in enumerate(avals) if test(aval)]
 
 
+def results_info(signature: ProgramSignature, shardings: Sequence[Any]) -> PyTree:
+    """Shapes, dtypes and shardings of a program's result, in its tree."""
+    pairs = zip(signature.output_avals, shardings, strict=True)
+    infos = [jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s) for a, s in pairs]
+    return jax.tree.unflatten(signature.output_tree, infos)
+
+
 def delete(values: Iterable[Any]) -> None:
     """Deletes donated arrays that no program took; other values stay."""
     for value in values:
@@ -113,6 +120,8 @@ class Executable:
 
     Attributes:
       signature: what the program takes and gives.
+      program_signature: the same of the program inside, where that is another one.
+      partitioned: what the partitioner made: `fragments`, `io` and `module_text`.
       out_avals: types of the outputs.
     """
 
@@ -123,13 +132,13 @@ class Executable:
         specs: IOSpecs,
         partitioned: Any,
     ):
-        self.signature = signature
+        self.signature = self.program_signature = signature
         self.out_avals = list(signature.output_avals)
         self._program = program
         self._specs = specs
         self._errors = InputErrors(signature, specs)
         program.set_errors(self._errors)
-        self._partitioned = partitioned
+        self.partitioned = partitioned
         self._consts = list(signature.const_args)
         if not program.described:
             self._consts = _place_constants(self._consts, specs.const_shardings)
@@ -320,9 +329,6 @@ class Executable:
             self._take_keys(placed, values)
         return Ready(leaves, placed, values, unknown)
 
-    def _where(self, index: int) -> str:
-        return self.signature.where(index)
-
     def _accepts(self, leaf: Any, index: int) -> bool:
         """Whether an input is where the program expects it, or can be put there."""
         if not isinstance(leaf, jax.Array) or not leaf.committed:
@@ -404,7 +410,7 @@ class Executable:
             "%s (%s bytes) is %s and is moved to mesh %r at each call; assign it with "
             "input_mesh_assignment, or the result that it was with "
             "output_mesh_assignment",
-            self._where(index),
+            self.signature.where(index),
             leaf.nbytes,
             named_shardings.describe(leaf.sharding, self._specs.topology),
             self._specs.input_meshes[index],
@@ -422,8 +428,8 @@ class Executable:
         if level == "allow":
             return
         text = (
-            f"{direction.replace('_', '-')} transfer of {self._where(index)} to "
-            f"{named_shardings.describe(sharding, self._specs.topology)}"
+            f"{direction.replace('_', '-')} transfer of {self.signature.where(index)} "
+            f"to {named_shardings.describe(sharding, self._specs.topology)}"
         )
         if level == "disallow":
             raise jax.errors.JaxRuntimeError(
@@ -436,8 +442,8 @@ class Executable:
         form, aval = self._input_formats[index], self.signature.input_avals[index]
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise TypeError(
-                f"{self._where(index)} is a type without values, {leaf}; pass an "
-                "array, or use lower(), which takes types"
+                f"{self.signature.where(index)} is a type without values, {leaf}; pass "
+                "an array, or use lower(), which takes types"
             )
         if not isinstance(leaf, jax.Array):
             # CPU devices may share the memory of a NumPy array, which its owner is
@@ -450,8 +456,8 @@ class Executable:
             return jax.device_put(leaf, form if form.layout else form.sharding)
         if leaf.ndim and not form.sharding.addressable_devices:
             raise ValueError(
-                f"{self._where(index)} is a value of this process, but its mesh "
-                f"{self._specs.input_meshes[index]!r} is on devices of other "
+                f"{self.signature.where(index)} is a value of this process, but its "
+                f"mesh {self._specs.input_meshes[index]!r} is on devices of other "
                 "processes; make an array of it on every process with "
                 "mw.distributed.place(value, sharding), the sharding is in "
                 "compiled.input_shardings"
@@ -503,17 +509,7 @@ class Executable:
 
     def as_text(self) -> str:
         """The partitioned module that the program executes."""
-        return self._partitioned.module_text
-
-    @property
-    def program_signature(self) -> ProgramSignature:
-        """What the program takes and gives, where that is not what its caller does."""
-        return self.signature
-
-    @property
-    def partitioned(self) -> Any:
-        """What the partitioner made: `fragments`, `io` and `module_text`."""
-        return self._partitioned
+        return self.partitioned.module_text
 
     def runtime_executable(self) -> Any:
         """The loaded program of `meshwright.runtime`."""

@@ -131,12 +131,13 @@ class StackedExecutable(Executable):
     """An executable whose stacked arrays are pieces for the program that it wraps."""
 
     def __init__(self, inner: Executable, stacking: Stacking, specs: IOSpecs):
-        self._inner, self._stacking, self._specs = inner, stacking, specs
+        self._inner, self.stacking, self._specs = inner, stacking, specs
+        self.program_signature = inner.signature
         self.signature = signature = stacking.signature
         self.out_avals = list(signature.output_avals)
         self._errors = InputErrors(signature, specs)
         self._program = inner.runtime_executable()
-        self._partitioned = inner._partitioned
+        self.partitioned = inner.partitioned
 
         def formats(counts: Any, flat: Any, shardings: Any) -> list[Any]:
             groups = zip(grouped(counts, flat), shardings, strict=True)
@@ -171,16 +172,6 @@ class StackedExecutable(Executable):
         self._start = np.cumsum([0, *inputs]).tolist()
         # The pieces of arrays that are still there, by the identity of the array.
         self._known: dict[int, tuple[weakref.ref, list[Any]]] = {}
-
-    @property
-    def program_signature(self) -> ProgramSignature:
-        """What the program takes and gives, with arrays in pieces."""
-        return self._inner.signature
-
-    @property
-    def stacking(self) -> Stacking:
-        """Which arrays are in pieces there."""
-        return self._stacking
 
     def _pieces(self, index: int, leaf: Any) -> list[Any]:
         known = self._known.get(id(leaf))
@@ -251,7 +242,7 @@ class StackedExecutable(Executable):
         donated = self.signature.donated.intersection(self._joint_inputs)
         delete(given[index] for index in donated)
         outs = []
-        for index, group in enumerate(grouped(self._stacking.outputs, flat)):
+        for index, group in enumerate(grouped(self.stacking.outputs, flat)):
             joint = self._joint_outputs.get(index)
             if joint is None:
                 outs += group
@@ -265,7 +256,5 @@ class StackedExecutable(Executable):
             return self._inner._placed(self._start[index], leaf)
         sharding = self._specs.input_shardings[index]
         if not isinstance(leaf, jax.Array):
-            leaf = np.array(leaf, self.signature.input_avals[index].dtype)
-        if sharding.is_fully_addressable:
-            return jax.device_put(leaf, sharding)
+            leaf = np.asarray(leaf, self.signature.input_avals[index].dtype)
         return place_value(leaf, sharding)

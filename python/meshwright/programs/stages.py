@@ -33,7 +33,7 @@ from ..runtime.program.schedule_ranges import read_text
 from ..shardings import named as named_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature, io_specs
 from .compiled import Compiled
-from .executable import Executable
+from .executable import Executable, results_info
 from .explanations import (
     Ask,
     ShardingExplanation,
@@ -285,17 +285,7 @@ class Lowered(jax.stages.Lowered):
     @property
     def out_info(self) -> PyTree:
         """Shapes, dtypes and shardings of the result."""
-        return jax.tree.unflatten(
-            self.output_tree,
-            [
-                jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=sharding)
-                for aval, sharding in zip(
-                    self._shown.output_avals,
-                    self._shown_specs.output_shardings,
-                    strict=True,
-                )
-            ],
-        )
+        return results_info(self._shown, self._shown_specs.output_shardings)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program as text.
