@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import logging
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -189,22 +190,14 @@ def _item(entry: Mapping[str, Any]) -> SimulatedItem:
     return SimulatedItem(**(entry | lists))
 
 
-def _profile_text(profile: str | os.PathLike | Recording | None) -> str:
-    if profile is None:
+def _text_of(given: Any, kind: type, facts_of: Callable[[Any], Any]) -> str:
+    """JSON of an object, or of a file; empty without either."""
+    if given is None:
         return ""
-    if isinstance(profile, Recording):
-        return json.dumps(profile.to_profile())
-    with open(profile, encoding="utf-8") as file:
-        return file.read()
-
-
-def _compiled_text(compiled: str | os.PathLike | Compiled | None) -> str:
-    if compiled is None:
-        return ""
-    if isinstance(compiled, Compiled):
-        return json.dumps(compiled.figures)
-    path = os.path.expanduser(compiled)
-    if os.path.isdir(path):
+    if isinstance(given, kind):
+        return json.dumps(facts_of(given))
+    path = os.path.expanduser(given) if kind is Compiled else given
+    if kind is Compiled and os.path.isdir(path):
         path = os.path.join(path, "compiled.json")
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -243,10 +236,10 @@ def simulate(
     text, table, notes = extension().simulate(
         module,
         os.fspath(device),
-        _profile_text(profile),
+        _text_of(profile, Recording, Recording.to_profile),
         several("simulate", "costs", costs),
         processes,
-        _compiled_text(compiled),
+        _text_of(compiled, Compiled, operator.attrgetter("figures")),
         overlap == "pairs",
     )
     for note in notes:
@@ -278,12 +271,7 @@ def draw(
 ) -> None:
     """Draws what a simulation or a program says as JSON; see `Lowered.draw`."""
     path = os.fspath(path)
-    recording = ""
-    if isinstance(recorded, Recording):
-        recording = json.dumps(recorded.to_json())
-    elif recorded is not None:
-        with open(recorded, encoding="utf-8") as file:
-            recording = file.read()
+    recording = _text_of(recorded, Recording, Recording.to_json)
     contents = extension().draw(
         text, format or "", path, title or os.path.basename(path), recording
     )
