@@ -136,7 +136,10 @@ class MpmdWrapped:
         self._compiler_options = compiler_options
         if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
             in_shardings = tuple(in_shardings)
-        input_meshes, output_meshes = self._assigned_meshes(in_shardings, out_shardings)
+        sides, topology = (in_shardings, out_shardings), mpmd_config.topology
+        meshes = mpmd_config.input_mesh_assignment, mpmd_config.output_mesh_assignment
+        if mpmd_config.read_input_output_mesh_from_shardings:
+            meshes = tuple(mesh_names(side, topology) for side in sides)
         # By types of arguments; and the one of the last call.
         self._programs: dict[Any, list[Compiled]] = {}
         self._last: _Last | None = None
@@ -153,11 +156,7 @@ class MpmdWrapped:
         ):
             options |= {key: as_tuple(value)} if value is not None else {}
         external: dict[str, Any] = {"in_shardings": None, "out_shardings": None}
-        topology = mpmd_config.topology
-        for key, value in (
-            ("in_shardings", in_shardings),
-            ("out_shardings", out_shardings),
-        ):
+        for key, value in zip(external, sides, strict=True):
             if value is not None:
                 known = known_before(value, topology, key)
                 moved = named_shardings.move_tree(known, topology, key)
@@ -167,8 +166,8 @@ class MpmdWrapped:
             out_shardings=out_shardings,
             external_inputs=external["in_shardings"],
             external_outputs=external["out_shardings"],
-            input_meshes=input_meshes,
-            output_meshes=output_meshes,
+            input_meshes=meshes[0],
+            output_meshes=meshes[1],
             tie_state=tie_state,
         )
 
@@ -195,17 +194,6 @@ class MpmdWrapped:
 
     def __repr__(self) -> str:
         return f"<meshwright.jit of {self.name!r} on {list(self.mpmd_config.topology)}>"
-
-    def _assigned_meshes(
-        self, in_shardings: PyTree, out_shardings: PyTree
-    ) -> tuple[PyTree, PyTree]:
-        config = self.mpmd_config
-        if not config.read_input_output_mesh_from_shardings:
-            return config.input_mesh_assignment, config.output_mesh_assignment
-        return (
-            mesh_names(in_shardings, config.topology),
-            mesh_names(out_shardings, config.topology),
-        )
 
     @at_users_line
     def trace(self, /, *args: Any, **kwargs: Any) -> MpmdTraced:
