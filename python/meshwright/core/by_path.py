@@ -172,15 +172,9 @@ def by_path(places: Mapping[str, str | tuple[str, int]]) -> ByPath:
 
 
 def _pair(pattern: str, place: Any) -> tuple[str, int]:
-    if (
-        isinstance(place, tuple)
-        and len(place) == 2
-        and isinstance(place[0], str)
-        and isinstance(place[1], int)
-        and not isinstance(place[1], bool)
-        and place[1] >= 0
-    ):
-        return place
+    match place:
+        case tuple((str(), int(stage))) if stage >= 0 and type(stage) is not bool:
+            return place
     raise TypeError(
         f"by_path: {pattern!r} must have the name of a mesh, or a pair of that and a "
         f"stage of 0 or more, got {place!r}"
