@@ -48,27 +48,18 @@ class Stacking:
 
     def specs(self, program: IOSpecs) -> IOSpecs | None:
         """Meshes and shardings as the caller sees them; None if that cannot be."""
-        sides = [
-            (self.inputs, program.input_meshes, program.input_shardings),
-            (self.outputs, program.output_meshes, program.output_shardings),
-        ]
-        found: list[tuple[Any, ...]] = []
-        for counts, meshes, shardings in sides:
-            names = [" and ".join(group) for group in grouped(counts, meshes)]
+        found: dict[str, tuple[Any, ...]] = {}
+        for side, counts in (("input", self.inputs), ("output", self.outputs)):
+            meshes, shardings = f"{side}_meshes", f"{side}_shardings"
+            names = grouped(counts, getattr(program, meshes))
             joined = [
                 group[0] if len(group) == 1 else join_shardings(group)
-                for group in grouped(counts, shardings)
+                for group in grouped(counts, getattr(program, shardings))
             ]
             if None in joined:
                 return None
-            found += [tuple(names), tuple(joined)]
-        return dataclasses.replace(
-            program,
-            input_meshes=found[0],
-            input_shardings=found[1],
-            output_meshes=found[2],
-            output_shardings=found[3],
-        )
+            found |= {meshes: tuple(map(" and ".join, names)), shardings: tuple(joined)}
+        return dataclasses.replace(program, **found)
 
 
 def grouped(counts: Sequence[int], flat: Sequence[Any]) -> list[Sequence[Any]]:
