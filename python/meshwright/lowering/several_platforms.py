@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jax.sharding import Mesh
-
 from ..core.config import Topology
 from ..jaxapi import described
 from ..programs.stages import schedule_of
@@ -23,14 +21,12 @@ from ..tracing.scopes import bodies, source
 _NO_BACKEND = ("Unknown backend", "different from the lowering platform")
 
 
-def platform_of(mesh: Mesh) -> str:
-    """The platform of the devices of a mesh, such as `cpu`."""
-    return described.lowering_platform(mesh.devices.flat[0])
-
-
 def platforms_of(topology: Topology) -> dict[str, str]:
-    """The platform of each mesh, that of the first one first."""
-    return {name: platform_of(mesh) for name, mesh in topology.items()}
+    """The platform of each mesh, such as `cpu`, that of the first one first."""
+    return {
+        name: described.lowering_platform(mesh.devices.flat[0])
+        for name, mesh in topology.items()
+    }
 
 
 def explain_calls(jaxpr: Any, said: str) -> str | None:

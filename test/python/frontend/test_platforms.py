@@ -26,10 +26,10 @@ def pretended(monkeypatch):
     """The first two devices are those of a GPU."""
     first = jax.devices()[:2]
 
-    def platform_of(mesh):
-        return "cuda" if mesh.devices.flat[0] in first else "cpu"
+    def platform(device):
+        return "cuda" if device in first else "cpu"
 
-    monkeypatch.setattr(several_platforms, "platform_of", platform_of)
+    monkeypatch.setattr(several_platforms.described, "lowering_platform", platform)
 
 
 def config(f, g, meshes=MESHES):
