@@ -230,14 +230,9 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
                           const std::string &profile,
                           std::vector<std::string> costs, unsigned processes,
                           const std::string &compiled, bool overlaps) {
-  SimulationRequest request;
-  request.program = viewText(module);
-  request.device = device;
-  request.profile = profile;
-  request.costs = std::move(costs);
-  request.processes = processes;
-  request.compiled = compiled;
-  request.overlaps = overlaps;
+  SimulationRequest request = {viewText(module), device,    profile,
+                               std::move(costs), processes, compiled,
+                               overlaps};
   SimulationResult result = withoutLock([&] { return simulateText(request); });
   if (!result.succeeded)
     throw nb::value_error(result.error.c_str());
@@ -249,12 +244,8 @@ static nb::tuple simulate(nb::handle module, const std::string &device,
 static nb::bytes draw(nb::handle input, const std::string &format,
                       const std::string &path, const std::string &title,
                       nb::handle recording) {
-  TextDrawingRequest request;
-  request.input = viewText(input);
-  request.format = format;
-  request.path = path;
-  request.title = title;
-  request.recording = viewText(recording);
+  TextDrawingRequest request = {viewText(input), format, path, title,
+                                viewText(recording)};
   std::string drawn = ask([&](std::string &error) {
     return withoutLock([&] { return drawText(request, error); });
   });
@@ -268,17 +259,16 @@ static nb::tuple plan(nb::handle input, bool isProgram,
                       std::vector<int64_t> microbatches,
                       std::vector<int64_t> meshes,
                       std::vector<std::string> costs, size_t candidates) {
-  TextPlanRequest request;
-  request.input = viewText(input);
-  request.isProgram = isProgram;
-  request.device = device;
-  request.devices = devices;
-  request.memory = memory;
-  request.schedules = std::move(schedules);
-  request.microbatches = std::move(microbatches);
-  request.meshes = std::move(meshes);
-  request.costs = std::move(costs);
-  request.candidates = candidates;
+  TextPlanRequest request = {viewText(input),
+                             isProgram,
+                             device,
+                             memory,
+                             devices,
+                             std::move(schedules),
+                             std::move(microbatches),
+                             std::move(meshes),
+                             std::move(costs),
+                             candidates};
   TextPlan plan = ask([&](std::string &error) {
     return withoutLock([&] { return makeTextPlan(request, error); });
   });
