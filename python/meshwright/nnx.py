@@ -178,31 +178,26 @@ def jit(
       Array([0.01], dtype=float32)
     """
     func, mpmd_config = with_config(func, mpmd_config, config)
-    inputs, outputs = (
-        mpmd_config.input_mesh_assignment,
-        mpmd_config.output_mesh_assignment,
-    )
+    inputs = mpmd_config.input_mesh_assignment
+    outputs = mpmd_config.output_mesh_assignment
     if inputs or outputs:
         mpmd_config = dataclasses.replace(
             mpmd_config, output_mesh_assignment=(inputs or None, outputs or None)
         )
-    shardings: dict[str, Any] = {}
     if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
         in_shardings = tuple(in_shardings)
-    if in_shardings is not None:
-        shardings["in_shardings"] = in_shardings
     if in_shardings is not None or out_shardings is not None:
-        shardings["out_shardings"] = (in_shardings, out_shardings)
-    options = {
-        "mpmd_config": mpmd_config,
-        "donate_argnums": donate_argnums,
-        "donate_argnames": donate_argnames,
-        "static_argnums": static_argnums,
-        "static_argnames": static_argnames,
-        "override_func_name": override_func_name,
-        "tie_state": tie_state,
-        **shardings,
-    }
-    if func is None:
-        return functools.partial(NnxWrapped, **options)
-    return NnxWrapped(func, **options)
+        out_shardings = (in_shardings, out_shardings)
+    wrap = functools.partial(
+        NnxWrapped,
+        mpmd_config=mpmd_config,
+        donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        override_func_name=override_func_name,
+        tie_state=tie_state,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+    )
+    return wrap if func is None else wrap(func)
