@@ -107,9 +107,12 @@ def test_no_call_waits_for_the_call_before(meshes, monkeypatch, batch):
 
     monkeypatch.setattr(jax_runtime, "shard_pointers", shard_pointers)
     # Nothing is ever ready: who asks where a result is would wait for it.
-    monkeypatch.setattr(type(state[0][0]), "is_ready", lambda self: False)
-    for _ in range(STEPS):
-        states.append(state)  # An array's id is its own while it is there.
-        state, _ = step(state, x)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(state[0][0]), "is_ready", lambda self: False)
+        for _ in range(STEPS):
+            states.append(state)  # An array's id is its own while it is there.
+            state, _ = step(state, x)
     made = set(map(id, jax.tree.leaves(states)))
     assert made.isdisjoint(map(id, looked_up))
+    step(jax.block_until_ready(jax.tree.map(jnp.copy, state)), x)
+    assert looked_up  # Where arrays of others are, it is asked.
