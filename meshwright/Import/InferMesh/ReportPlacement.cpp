@@ -30,6 +30,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
+#include <optional>
 
 #define GEN_PASS_DEF_REPORTPLACEMENTPASS
 #include "meshwright/Import/InferMesh/Passes.h"
@@ -314,12 +315,18 @@ void Families::join(Value one, Value other) {
 
 /// State that operations without a name read on another mesh than that of what it
 /// is updated with.
-static void reportState(ArrayRef<Input> inputs, const Families &families) {
+static void reportState(ArrayRef<Input> inputs, func::FuncOp func) {
   llvm::MapVector<StringRef, SmallVector<const Input *>> awayOn;
-  for (const Input &input : inputs)
-    if (input.isState && !input.isExplicit && input.readers.named.empty() &&
-        !input.readers.unnamed.empty() && families.isAway(input.value))
+  std::optional<Families> families; // Looks at the whole function.
+  for (const Input &input : inputs) {
+    if (!input.isState || input.isExplicit || !input.readers.named.empty() ||
+        input.readers.unnamed.empty())
+      continue;
+    if (!families)
+      families.emplace(func);
+    if (families->isAway(input.value))
       awayOn[input.mesh].push_back(&input);
+  }
   double total = sumBytes(inputs);
   for (auto &[mesh, away] : awayOn) {
     double bytes = 0;
@@ -352,7 +359,7 @@ struct ReportPlacementPass
         continue;
       std::vector<Input> inputs = collectInputs(func, inputAssignment, symbols);
       reportMoved(inputs);
-      reportState(inputs, Families(func));
+      reportState(inputs, func);
     }
   }
 };

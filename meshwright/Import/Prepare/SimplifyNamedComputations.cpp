@@ -63,6 +63,14 @@ static LogicalResult bypassBarrier(stablehlo::OptimizationBarrierOp barrier,
   return success();
 }
 
+static bool hasBarrier(func::FuncOp func) {
+  return func
+      .walk([](stablehlo::OptimizationBarrierOp) {
+        return WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 /// Counts what patterns erase, and mostly build again.
 struct ErasedOps : RewriterBase::Listener {
@@ -92,7 +100,8 @@ struct SimplifyNamedComputationsPass
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false).setListener(&erased);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(func, bypassPatterns, config)))
+    if (hasBarrier(func) &&
+        failed(applyPatternsGreedily(func, bypassPatterns, config)))
       return signalPassFailure();
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
     if (failed(applyPatternsGreedily(func, simplifyPatterns, config)))
