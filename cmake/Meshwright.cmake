@@ -156,7 +156,9 @@ function(meshwright_tool name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE MeshwrightAllocator ${ARG_LINK})
   meshwright_precompile(${name})
+  # The search path of a build has an empty entry, which is the current folder.
   set_target_properties(${name} PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON
     MESHWRIGHT_STATIC_TOOL ON
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
