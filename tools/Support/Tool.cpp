@@ -7,6 +7,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -145,4 +146,13 @@ int meshwright::runTool(function_ref<LogicalResult()> body) {
       << "; this is a mistake in Meshwright, not in the program: please report "
          "it together with the program\n";
   std::_Exit(1); // What is left of the session cannot be destroyed.
+}
+
+void meshwright::endTool() {
+#if !LLVM_ADDRESS_SANITIZER_BUILD
+  outs().flush();
+  errs().flush();
+  if (!outs().has_error()) // Which is reported when it is taken apart.
+    std::_Exit(0);
+#endif
 }

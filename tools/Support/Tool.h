@@ -22,6 +22,11 @@ void prepareTool();
 /// error like any other.
 int runTool(llvm::function_ref<llvm::LogicalResult()> body);
 
+/// Ends the process of a tool that has done its work, and leaves what it holds to the
+/// system: to take a program apart op by op takes longer. Returns where output was lost,
+/// or a sanitizer looks for leaks.
+void endTool();
+
 /// The Python beside which the commands are installed.
 struct PythonInstallation {
   std::string program;

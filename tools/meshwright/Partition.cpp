@@ -5,6 +5,7 @@
 #include "Commands.h"
 #include "ExportFiles.h"
 #include "Support/ModuleFile.h"
+#include "Support/Tool.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Text/NearestName.h"
@@ -278,7 +279,10 @@ static LogicalResult run() {
       partition(*module, *config, *phases, onPhase);
   if (failed(result))
     return failure();
-  return writeResult(*module, *result);
+  if (failed(writeResult(*module, *result)))
+    return failure();
+  endTool();
+  return success();
 }
 
 const Command meshwright::partitionCommand = {subCommand, run};
