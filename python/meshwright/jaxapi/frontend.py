@@ -37,6 +37,7 @@ from .names import FOUND as _FOUND
 
 # What this module uses of the table itself.
 ClosedJaxpr = _FOUND["ClosedJaxpr"]
+Jaxpr = _FOUND["Jaxpr"]
 Literal = _FOUND["Literal"]
 Var = _FOUND["Var"]
 TypedNdArray = _FOUND["TypedNdArray"]
@@ -171,6 +172,38 @@ def variables(atoms: Iterable[Any]) -> list[Any]:
 def look_up(table: Mapping[Any, Any], atom: Any, default: Any = None) -> Any:
     """What a table has of an operand; a literal is none of its keys."""
     return table.get(atom, default) if is_variable(atom) else default
+
+
+def bodies(eqn: Any) -> list[Any]:
+    """What an operation applies or repeats, as open jaxprs."""
+    # Asked of all operations again and again, and most have none.
+    found = []
+    for value in eqn.params.values():
+        for entry in value if type(value) in (tuple, list) else (value,):
+            kind = type(entry)
+            if kind is ClosedJaxpr:
+                found.append(entry.jaxpr)
+            elif kind is Jaxpr:
+                found.append(entry)
+    return found
+
+
+@_FOUND["weakref_lru_cache"]
+def find(jaxpr: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
+    """The first operation of a kind in a jaxpr, or in one that it applies."""
+    for eqn in jaxpr.eqns:
+        found = eqn if is_wanted(eqn) else find_inside(eqn, is_wanted)
+        if found is not None:
+            return found
+    return None
+
+
+def find_inside(eqn: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
+    """The first operation of a kind in what an operation applies."""
+    for body in bodies(eqn):
+        if (found := find(body, is_wanted)) is not None:
+            return found
+    return None
 
 
 _snapshots: weakref.WeakValueDictionary[Any, Any] = weakref.WeakValueDictionary()

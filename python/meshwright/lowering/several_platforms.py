@@ -14,8 +14,9 @@ from typing import Any
 
 from ..core.config import Topology
 from ..jaxapi import described
+from ..jaxapi import frontend as compat
 from ..programs.stages import schedule_of
-from ..tracing.scopes import bodies, source
+from ..tracing.scopes import source
 
 # Where there is no backend for the platform, or one for another mesh.
 _NO_BACKEND = ("Unknown backend", "different from the lowering platform")
@@ -55,7 +56,7 @@ def _python_calls(jaxpr: Any) -> Iterator[str]:
         name = eqn.primitive.name
         if name.endswith("_callback") or name == "debug_print":
             yield source(eqn)
-        for body in bodies(eqn):
+        for body in compat.bodies(eqn):
             yield from _python_calls(body)
 
 

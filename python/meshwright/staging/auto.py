@@ -244,9 +244,10 @@ class Divider:
         eqns = []
         for eqn in closed.jaxpr.eqns:
             body = body_of(eqn)
-            if body is not None and (eqn.primitive is call_p or _has_call(body.jaxpr)):
+            is_call = _is_call(eqn)
+            if body is not None and (is_call or compat.find(body.jaxpr, _is_call)):
                 count = transposes + compat.transpose_count(eqn.source_info.name_stack)
-                change = self._body if eqn.primitive is call_p else self._in
+                change = self._body if is_call else self._in
                 key = id(body.jaxpr), count
                 if key not in self._done:
                     self._done[key] = body, change(body, count)
@@ -310,13 +311,8 @@ def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
         item.eqn = item.eqn.replace(invars=reads)
 
 
-@compat.weakref_lru_cache
-def _has_call(jaxpr: Any) -> bool:
-    for eqn in jaxpr.eqns:
-        body = body_of(eqn)
-        if body is not None and (eqn.primitive is call_p or _has_call(body.jaxpr)):
-            return True
-    return False
+def _is_call(eqn: Any) -> bool:
+    return eqn.primitive is call_p
 
 
 def _describe(flat: Flat, order: Order, cuts: Sequence[int]) -> Division:

@@ -15,7 +15,6 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from ..tracing.scopes import bodies
 
 _MOVES = frozenset(
     {
@@ -86,7 +85,7 @@ def work_of(eqn: Any) -> float:
     if name in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "sort"):
         size = count_of(eqn.invars[0])
         return size * math.ceil(math.log2(max(size, 2)))
-    applied = bodies(eqn)
+    applied = compat.bodies(eqn)
     if applied:
         return sum(map(_of_jaxpr, applied))
     return count_of(eqn.outvars[0])

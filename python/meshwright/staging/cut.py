@@ -23,11 +23,11 @@ from ..jaxapi import frontend as compat
 from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import bodies, body_of, source
+from ..tracing.scopes import body_of, source
 from .assign import Graph, Layout, Stages, is_mark, is_own
 from .auto import Divider
 from .emit import emit, stage_name
-from .flatten import first_mark, flatten, has_references, mark_in, refuse
+from .flatten import first_mark, flatten, makes_reference, mark_in, refuse
 from .graph import by_marks, check_ways
 from .loops import is_expandable
 from .marks import mark_p
@@ -88,7 +88,7 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
     """
     mark = first_mark(closed.jaxpr)
     is_divided = mark is not None or config.auto_stages is not None
-    if is_divided and has_references(closed.jaxpr):
+    if is_divided and compat.find(closed.jaxpr, makes_reference):
         # As values they say what reads and writes wait for.
         values = discharged(closed, False)
         named = values.jaxpr.replace(debug_info=closed.jaxpr.debug_info)
@@ -232,7 +232,7 @@ class _Cutter:
             return not self._config.assignment_of([eqn.params["name"]])
         if eqn.primitive is call_p or has_terms(eqn):
             return True
-        return any(map(has_parts, bodies(eqn)))
+        return any(map(has_parts, compat.bodies(eqn)))
 
     def _check(self, flat: Any, stages: Stages) -> None:
         if self.count and self.count != stages.count:
@@ -315,7 +315,7 @@ def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
         if eqn.primitive in (call_p, for_p) or mark is None:
             continue
         body = body_of(eqn)
-        is_loop = body is None and not any(map(_called_mark, bodies(eqn)))
+        is_loop = body is None and not any(map(_called_mark, compat.bodies(eqn)))
         if is_loop and is_expandable(eqn, max_trips):
             return mark
         if body is None or eqn.primitive is named_computation_p:
@@ -332,7 +332,7 @@ def _called_mark(jaxpr: Any) -> Any | None:
             continue
         if eqn.primitive in (call_p, for_p):
             return mark_in(eqn)
-        found = (_called_mark(body) for body in bodies(eqn))
+        found = (_called_mark(body) for body in compat.bodies(eqn))
         if (mark := next(filter(None, found), None)) is not None:
             return mark
     return None

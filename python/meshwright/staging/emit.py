@@ -23,7 +23,6 @@ from ..tracing.primitives import (
     named_tensor_p,
     reduce_p,
 )
-from ..tracing.scopes import bodies
 from .assign import Graph, is_mark
 from .flatten import Flat, Item
 from .order import in_order
@@ -106,14 +105,8 @@ class _Parts:
         return [self.parts[number] for number in order]
 
 
-@compat.weakref_lru_cache
-def _draws(jaxpr: Any) -> bool:
-    """Whether a jaxpr draws random numbers that no key says."""
-    return any(map(_is_draw, jaxpr.eqns))
-
-
 def _is_draw(eqn: Any) -> bool:
-    return eqn.primitive.name == "rng_uniform" or any(map(_draws, bodies(eqn)))
+    return eqn.primitive.name == "rng_uniform"
 
 
 def rootless(flat: Flat) -> set[int]:
@@ -130,7 +123,7 @@ def rootless(flat: Flat) -> set[int]:
             and not eqn.effects
             and not is_mark(item)
             and eqn.primitive not in (named_computation_p, call_p, for_p)
-            and not _is_draw(eqn)
+            and not (_is_draw(eqn) or compat.find_inside(eqn, _is_draw))
         ):
             found.add(index)
     return found

@@ -19,7 +19,7 @@ from jax.sharding import NamedSharding
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import bodies, body_of, source
+from ..tracing.scopes import body_of, source
 from ..tracing.several_meshes import constrain
 from . import loops
 from .concatenations import Concatenations, keeps_elements
@@ -37,34 +37,23 @@ _WHERE = {
 }
 
 
-@compat.weakref_lru_cache
+def _is_mark(eqn: Any) -> bool:
+    return eqn.primitive is mark_p
+
+
 def first_mark(jaxpr: Any) -> Any | None:
     """Some mark in a jaxpr, or in one that it applies."""
-    for eqn in jaxpr.eqns:
-        if eqn.primitive is mark_p:
-            return eqn
-        for body in bodies(eqn):
-            if (found := first_mark(body)) is not None:
-                return found
-    return None
-
-
-@compat.weakref_lru_cache
-def has_references(jaxpr: Any) -> bool:
-    """Whether a jaxpr, or one that it applies, makes a `jax.Ref`."""
-    return any(
-        any(isinstance(var.aval, compat.AbstractRef) for var in eqn.outvars)
-        or any(map(has_references, bodies(eqn)))
-        for eqn in jaxpr.eqns
-    )
+    return compat.find(jaxpr, _is_mark)
 
 
 def mark_in(eqn: Any) -> Any | None:
     """Some mark in what an equation applies."""
-    for body in bodies(eqn):
-        if (mark := first_mark(body)) is not None:
-            return mark
-    return None
+    return compat.find_inside(eqn, _is_mark)
+
+
+def makes_reference(eqn: Any) -> bool:
+    """Whether an equation makes a `jax.Ref`."""
+    return any(isinstance(var.aval, compat.AbstractRef) for var in eqn.outvars)
 
 
 def refuse(eqn: Any, mark: Any) -> None:

@@ -13,7 +13,6 @@ operation tells them apart, but for a second derivative of all, which is the sam
 from __future__ import annotations
 
 from ..jaxapi import frontend as compat
-from ..tracing.scopes import bodies
 from .costs import count_of, work_of
 from .flatten import Flat, Item
 from .marks import mark_p
@@ -78,6 +77,6 @@ def _count(flat: Flat) -> None:
 
 def _is_layer(eqn: object) -> bool:
     """Whether an operation does more with its operands than to look at each once."""
-    return bool(bodies(eqn)) or work_of(eqn) > sum(
+    return bool(compat.bodies(eqn)) or work_of(eqn) > sum(
         map(count_of, [*eqn.invars, *eqn.outvars])
     )

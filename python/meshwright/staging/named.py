@@ -12,23 +12,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..jaxapi import frontend as compat
-from ..tracing.body_rewriter import BodyRewriter
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import bodies, body_of
+from ..tracing.scopes import body_of
 from .emit import rebuilt
 from .flatten import flatten
 
 
-@compat.weakref_lru_cache
-def _concatenates(jaxpr: Any) -> bool:
-    return any(
-        eqn.primitive.name in ("concatenate", "stack")
-        or (
-            eqn.primitive is not named_computation_p
-            and any(map(_concatenates, bodies(eqn)))
-        )
-        for eqn in jaxpr.eqns
-    )
+def _concatenates(eqn: Any) -> bool:
+    return eqn.primitive.name in ("concatenate", "stack")
 
 
 @compat.weakref_lru_cache
@@ -52,35 +43,34 @@ def in_pieces(closed: Any) -> Any:
     Args:
       closed: the traced program, a closed jaxpr.
     """
-    return _Program().body(closed)
+    new = _rewritten(closed)
+    return closed if new is None else new
 
 
-class _Program(BodyRewriter):
-    def concerns(self, jaxpr: Any) -> bool:
-        return _concatenates(jaxpr)
+@compat.weakref_lru_cache
+def _rewritten(closed: Any) -> Any | None:
+    """The body on pieces; None, and no reference to it, if it is as good."""
+    if compat.find(closed.jaxpr, _concatenates) is None:
+        return None
+    eqns = list(map(_with_body_in_pieces, closed.jaxpr.eqns))
+    new = None
+    if any(a is not b for a, b in zip(eqns, closed.jaxpr.eqns, strict=True)):
+        new = compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
+    found = new or closed
+    if not _has_names(found.jaxpr):
+        return new
+    flat = flatten(found, opens=_is_opened)
+    if not flat.is_in_pieces:
+        return new
+    return rebuilt(found, flat, flat.outs, [item.eqn for item in flat.items])
 
-    def rewrite(self, closed: Any) -> Any:
-        eqns = [self._with_bodies(eqn) for eqn in closed.jaxpr.eqns]
-        if any(a is not b for a, b in zip(eqns, closed.jaxpr.eqns, strict=True)):
-            closed = compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
-        if not _has_names(closed.jaxpr):
-            return closed
-        flat = flatten(closed, opens=_is_opened)
-        if not flat.is_in_pieces:
-            return closed
-        return rebuilt(closed, flat, flat.outs, [item.eqn for item in flat.items])
 
-    def _with_bodies(self, eqn: Any) -> Any:
-        if eqn.primitive is named_computation_p or _is_around_names(eqn):
-            return eqn  # It is laid open with what is around it.
-        key = "jaxpr"
-        body = eqn.params.get(key)
-        if eqn.primitive not in (call_p, for_p) or not isinstance(
-            body, compat.ClosedJaxpr
-        ):
-            return eqn
-        new = self.body(body)
-        return eqn if new is body else eqn.replace(params={**eqn.params, key: new})
+def _with_body_in_pieces(eqn: Any) -> Any:
+    if eqn.primitive not in (call_p, for_p):
+        return eqn  # Around names, it is laid open with what is around it.
+    body = eqn.params["jaxpr"]
+    new = in_pieces(body)
+    return eqn if new is body else eqn.replace(params={**eqn.params, "jaxpr": new})
 
 
 def _is_opened(eqn: Any) -> bool:

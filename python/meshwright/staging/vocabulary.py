@@ -15,7 +15,7 @@ from ..core.config import SCHEDULE_OPTION, Config
 from ..core.names import SCHEDULE_FILE_PREFIX, VOCABULARY_PARTS, is_cpu_mesh
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
-from ..tracing.scopes import bodies, body_of, source, with_body
+from ..tracing.scopes import body_of, source, with_body
 from .flatten import Item
 
 # Knows the parts of a vocabulary.
@@ -31,22 +31,15 @@ def _names(jaxpr: Any) -> frozenset[str]:
             if eqn.params["name"].startswith(VOCABULARY_PARTS):
                 found.add(eqn.params["name"])
             continue
-        for body in bodies(eqn):
+        for body in compat.bodies(eqn):
             found |= _names(body)
     return frozenset(found)
 
 
-def _recomputed(jaxpr: Any) -> Any | None:
-    """The first `jax.checkpoint` whose backward computes parts again, if any does."""
-    for eqn in jaxpr.eqns:
-        if eqn.primitive is named_computation_p or not any(map(has_parts, bodies(eqn))):
-            continue
-        if eqn.params.get("differentiated"):  # Of `jax.checkpoint` alone.
-            return eqn
-        for body in bodies(eqn):
-            if (found := _recomputed(body)) is not None:
-                return found
-    return None
+def _recomputes(eqn: Any) -> bool:
+    """Whether it is a `jax.checkpoint` whose backward computes parts again."""
+    again = eqn.params.get("differentiated")  # Of `jax.checkpoint` alone.
+    return bool(again) and any(map(has_parts, compat.bodies(eqn)))
 
 
 def has_parts(jaxpr: Any) -> bool:
@@ -77,7 +70,7 @@ def place_parts(jaxpr: Any, config: Config) -> tuple[Config, int]:
                 "meshes; cut it with mw.pipeline.vocabulary(embed, head), or take 1F1B"
             )
         return config, 0
-    if (eqn := _recomputed(jaxpr)) is not None:
+    if (eqn := compat.find(jaxpr, _recomputes)) is not None:
         raise ValueError(
             f"{source(eqn)}: pipeline.vocabulary: jax.checkpoint would compute parts "
             "of the vocabulary again, each a unit that a schedule has once; put it "

@@ -23,17 +23,13 @@ class LoopForm(enum.Enum):
     WRITTEN = enum.auto()
 
 
-@compat.weakref_lru_cache
+def _is_loop(eqn: Any) -> bool:
+    return isinstance(eqn.params.get("form"), LoopForm)
+
+
 def has_loop(jaxpr: Any) -> bool:
     """Whether a jaxpr, or one that it applies, contains a loop of ours."""
-    for eqn in jaxpr.eqns:
-        if isinstance(eqn.params.get("form"), LoopForm):
-            return True
-        for value in eqn.params.values():
-            inner = getattr(value, "jaxpr", None)
-            if inner is not None and has_loop(getattr(inner, "jaxpr", inner)):
-                return True
-    return False
+    return compat.find(jaxpr, _is_loop) is not None
 
 
 def carry_captured(

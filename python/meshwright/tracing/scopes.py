@@ -39,20 +39,6 @@ def sources(eqn: Any) -> str:
     return compat.summarize_source(eqn.source_info, num_frames=64)
 
 
-def bodies(eqn: Any) -> list[Any]:
-    """What an operation applies or repeats, as open jaxprs."""
-    # Asked of all operations again and again, and most have none.
-    found = []
-    for value in eqn.params.values():
-        for entry in value if type(value) in (tuple, list) else (value,):
-            kind = type(entry)
-            if kind is compat.ClosedJaxpr:
-                found.append(entry.jaxpr)
-            elif kind is compat.Jaxpr:
-                found.append(entry)
-    return found
-
-
 def body_of(eqn: Any) -> Any | None:
     """What an operation applies, as a closed jaxpr, if it only applies it."""
     key = _TRANSPARENT.get(eqn.primitive.name)
@@ -130,13 +116,6 @@ def is_marked(eqn: Any) -> bool:
     return any(getattr(entry, "name", None) == _SCOPE for entry in stack)
 
 
-@compat.weakref_lru_cache
 def has_marks(jaxpr: Any) -> bool:
     """Whether a jaxpr, or one that it applies, cuts arrays into layers."""
-    for eqn in jaxpr.eqns:
-        if is_marked(eqn):
-            return True
-        bodies = kept(eqn) or [body_of(eqn)]
-        if any(body is not None and has_marks(body.jaxpr) for body in bodies):
-            return True
-    return False
+    return compat.find(jaxpr, is_marked) is not None

@@ -19,9 +19,8 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from .body_rewriter import BodyRewriter
 from .primitives import for_p
-from .scopes import bodies, body_of, inlined, with_body
+from .scopes import body_of, inlined, with_body
 
 _SLICES = ("dynamic_slice", "dynamic_update_slice")
 
@@ -37,12 +36,8 @@ _INDEX: dict[str, Callable[..., Any]] = {
 }
 
 
-@compat.weakref_lru_cache
-def _has_slices(jaxpr: Any) -> bool:
-    return any(
-        eqn.primitive.name in _SLICES or any(map(_has_slices, bodies(eqn)))
-        for eqn in jaxpr.eqns
-    )
+def _is_slice(eqn: Any) -> bool:
+    return eqn.primitive.name in _SLICES
 
 
 def with_static_slices(traced: Any) -> Any:
@@ -53,36 +48,32 @@ def with_static_slices(traced: Any) -> Any:
 
 def static(closed: Any) -> Any:
     """A closed jaxpr whose slices at known indices are static."""
-    return _Rewriter().body(closed)
+    new = _rewritten(closed.jaxpr)
+    return closed if new is None else compat.ClosedJaxpr(new, closed.consts)
 
 
-class _Rewriter(BodyRewriter):
-    def concerns(self, jaxpr: Any) -> bool:
-        return _has_slices(jaxpr)
-
-    def rewrite(self, closed: Any) -> Any:
-        body = _Body(self, closed)
-        if not body.changes:
-            return closed
-        jaxpr = closed.jaxpr.replace(
-            eqns=body.eqns,
-            outvars=list(map(body.read, closed.jaxpr.outvars)),
-            debug_info=closed.jaxpr.debug_info,
-        )
-        return compat.ClosedJaxpr(jaxpr, closed.consts)
+@compat.weakref_lru_cache
+def _rewritten(jaxpr: Any) -> Any | None:
+    """The jaxpr with static slices; None, and no reference to it, if it is as good."""
+    if compat.find(jaxpr, _is_slice) is None:
+        return None
+    body = _Body(jaxpr)
+    if not body.changes:
+        return None
+    outvars = list(map(body.read, jaxpr.outvars))
+    return jaxpr.replace(eqns=body.eqns, outvars=outvars, debug_info=jaxpr.debug_info)
 
 
 class _Body:
-    def __init__(self, rewriter: _Rewriter, closed: Any):
-        self._rewriter = rewriter
+    def __init__(self, jaxpr: Any):
         self.eqns: list[Any] = []
         self.changes = False
         self._instead: dict[Any, Any] = {}
         self._known: dict[Any, Any] = {}
         self._zeros: dict[Any, Any] = {}  # Those that nothing reads yet.
-        for eqn in closed.jaxpr.eqns:
+        for eqn in jaxpr.eqns:
             self._visit(eqn, eqn.replace(invars=list(map(self.read, eqn.invars))))
-        self._need(map(self.read, closed.jaxpr.outvars))
+        self._need(map(self.read, jaxpr.outvars))
 
     def _need(self, atoms: Iterable[Any]) -> None:
         """Adds zeros that are read after all."""
@@ -109,7 +100,7 @@ class _Body:
         if (
             body is not None
             and not body.consts
-            and _has_slices(body.jaxpr)
+            and compat.find(body.jaxpr, _is_slice) is not None
             and any(value is not None for value in values)
         ):
             self.changes = True
@@ -204,8 +195,8 @@ class _Body:
         body = eqn.params["jaxpr"] if eqn.primitive is for_p else body_of(eqn)
         if body is None:
             return eqn
-        new = self._rewriter.body(body)
-        if new is body or new.jaxpr is body.jaxpr:
+        new = static(body)
+        if new is body:
             return eqn
         self.changes = True
         if eqn.primitive is for_p:
