@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ..core.order import join
 from ..jaxapi import frontend as compat
 from ..tracing import bodies
 from ..tracing.ops import broadcast
@@ -362,12 +363,8 @@ def _divide(plain: Any, clipped: Any, count: int, paths: list[str]) -> list[_Par
         if not reads[at] & grads and not jaxpr.invars[at].aval.shape
     }
     owner: dict[int, set[int]] = {at: {at} for at in range(last)}
-    for at in range(count):
-        if at in shared:
-            continue
-        whole = set().union(*(owner[other] for other in {at, *reads[at]} - shared))
-        for other in whole:
-            owner[other] = whole
+    for at in set(range(count)) - shared:
+        join(owner, {at, *reads[at]} - shared)
     groups = {id(group): group for at, group in owner.items() if at not in shared}
     for group in groups.values():
         own = sorted(group & grads)

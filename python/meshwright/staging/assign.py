@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from ..core.order import present, reach
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import is_marked, source
@@ -199,17 +200,15 @@ def has_gradient(items: list[Item]) -> bool:
 
 def count_forward(flat: Flat, marks: list[int]) -> None:
     """Counts what leads to a mark as forward, though a layer takes a gradient in it."""
-    is_derived = has_gradient(flat.items)
-    stack, seen = list(marks), set(marks)
-    while stack:
-        for other in flat.table.operands[stack.pop()]:
-            item = flat.items[other]
-            if other in seen or is_backward(item, is_derived):
-                continue
-            seen.add(other)
-            if not is_mark(item):
-                item.transposes = 0
-            stack.append(other)
+    items, is_derived = flat.items, has_gradient(flat.items)
+
+    def before(index: int) -> list[int]:
+        operands = flat.table.operands[index]
+        return [o for o in operands if not is_backward(items[o], is_derived)]
+
+    for index in reach(marks, before):
+        if not is_mark(items[index]):
+            items[index].transposes = 0
 
 
 def _check_inner(flat: Flat, is_derived: bool) -> None:
@@ -343,9 +342,8 @@ def _in_round(
             return numbers[index]
         return _boundary(items[index], tokens) + items[index].transposes % 2
 
-    late = Backward(flat, stage, of_value, after, outside=outside).assign()
-    assign_pending(flat, stage, after, free, of_reader, count, marks, late, outside)
-    leave_outside(flat, stage, outside)
+    backward = Backward(flat, stage, of_value, of_reader, after, free, outside=outside)
+    backward.assign(count, marks)
     sum_at_the_end(flat, stage)
     for index in _weights_of_fixed(flat, stage):
         stage[index] = None
@@ -453,12 +451,8 @@ def _forward_positions(
         if after[index] or is_mark(items[index]):
             position[index] = index
             continue
-        later = [
-            position[reader]
-            for reader in flat.table.readers[index]
-            if wanted[reader] and position[reader] is not None
-        ]
-        position[index] = min(later, default=None)
+        readers = (r for r in flat.table.readers[index] if wanted[r])
+        position[index] = min(present(map(position.__getitem__, readers)), default=None)
     return position
 
 
@@ -469,21 +463,30 @@ def complete_positions(
     for index, item in enumerate(flat.items):
         if item.transposes or free[index] or position[index] is not None:
             continue
-        before = [position[other] for other in flat.table.operands[index]]
-        known = [where for where in before if where is not None]
-        position[index] = max(known, default=None)
+        before = map(position.__getitem__, flat.table.operands[index])
+        position[index] = max(present(before), default=None)
 
 
 class Backward:
     """Gives each transposed operation the stage of what it reads, if that has one.
 
-    What makes something large of a number goes where that is read, if it can: not if it
+    What reads no stage goes where it is read, outside of all if that is too late. What
+    makes something large of a number goes where that is read, if it can: not if it
     reads a weight of a stage whose backward pass is before that number. Such operations
     are outside of all stages, and so are those after them.
 
-    `settle` may move an operation to another stage than that of the derivatives that it
-    reads. `outside` has the operations outside of all stages, and gets more of them; it
-    is None if the stages are no chain, whose order says what is too late.
+    Args:
+      flat: the body.
+      stage: of each operation, as far as it is known; is changed.
+      of_value: the stage in which what an operation gives is read.
+      of_reader: the stage in which what an operation reads is needed.
+      after: which forward operations depend on a mark.
+      free: what belongs to no stage; gets more.
+      settle: moves an operation to another stage than that of the derivatives that it
+        reads.
+      otherwise: the stage of an operation for which there is none.
+      outside: the operations outside of all stages, and gets more of them; None if the
+        stages are no chain, whose order says what is too late.
     """
 
     def __init__(
@@ -491,12 +494,16 @@ class Backward:
         flat: Flat,
         stage: list[int | None],
         of_value: Callable[[int], int | None],
+        of_reader: Callable[[int], int | None],
         after: list[bool],
+        free: list[bool],
         settle: Callable[[int, int], int] = lambda index, stage: stage,
+        otherwise: Callable[[int], int | None] = lambda index: None,
         outside: set[int] | None = None,
     ):
         self._flat, self._table, self._stage = flat, flat.table, stage
-        self._of_value, self._after, self._settle = of_value, after, settle
+        self._of_value, self._of_reader, self._free = of_value, of_reader, free
+        self._after, self._settle, self._otherwise = after, settle, otherwise
         self._outside = set[int]() if outside is None else outside
         self._is_chain = outside is not None
         # What makes something of numbers, or of what no mark comes before.
@@ -514,16 +521,21 @@ class Backward:
             if not (item.transposes or is_mark(item)) and stage[index] is None:
                 self._homes[index] = self._find_homes(index)
 
-    def assign(self) -> dict[int, int]:
-        """Assigns stages.
-
-        Returns:
-          For what is pending, the last stages that it may be in.
-        """
-        for index, item in enumerate(self._flat.items):
+    def assign(self, count: int, cuts: Sequence[int] = ()) -> None:
+        """Assigns stages, of which there are `count`, forward divided at `cuts`."""
+        items, stage = self._flat.items, self._stage
+        for index, item in enumerate(items):
             if item.transposes and not (is_mark(item) or is_fixed(item)):
                 self._visit(index, item)
-        return self._late
+        for index, item in enumerate(items):
+            is_known = stage[index] is not None or index in self._outside
+            if item.transposes and not is_known and index not in self._late:
+                stage[index] = self._otherwise(index)
+        for index in reversed(range(len(items))):
+            is_placed = stage[index] is not None or index in self._outside
+            if not (is_placed or self._free[index] or is_mark(items[index])):
+                self._place_pending(index, count, cuts)
+        leave_outside(self._flat, stage, self._outside)
 
     def _visit(self, index: int, item: Item) -> None:
         items, operands = self._flat.items, self._table.operands[index]
@@ -534,7 +546,7 @@ class Backward:
         if not self._outside.isdisjoint(given):
             self._outside.add(index)
             return
-        found = _known(self._of_any, given)
+        found = present(map(self._of_any, given))
         if is_movable(self._flat, index, self._after, self._movable, bool(found)):
             self._homes[index] = homes = self._find_homes(index)
             if found:
@@ -543,7 +555,7 @@ class Backward:
                 if self._is_chain and homes and min(homes) > self._late[index]:
                     self._outside.add(index)
                 return
-            if not _known(self._of_value, operands):
+            if not present(map(self._of_value, operands)):
                 self._movable.add(index)
         if found:
             last = choose(found)
@@ -552,7 +564,7 @@ class Backward:
             return
         if is_again:
             return  # It goes where it is read.
-        found = _known(self._of_value, operands)
+        found = present(map(self._of_value, operands))
         if not found and self._is_chain and all(map(is_number, item.eqn.outvars)):
             # Such as the largest element of an input that a rule of a derivative finds.
             self._homes[index] = homes = self._find_homes(index, given)
@@ -566,6 +578,31 @@ class Backward:
             return None
         homes = self._find_homes(index) or ()
         return max((home for home in homes if home <= last), default=last)
+
+    def _place_pending(self, index: int, count: int, cuts: Sequence[int]) -> None:
+        item, readers = self._flat.items[index], self._table.readers[index]
+        if is_fixed(item):
+            return
+        found = present(map(self._of_reader, readers))
+        late = self._late.get(index)
+        if self._is_chain and late is not None:
+            is_apart = not found and not self._outside.isdisjoint(readers)
+            if is_apart or max(found, default=0) > late:
+                self._outside.add(index)
+                return
+        if late is not None:
+            self._stage[index] = min(max(found, default=late), late)
+        elif found:
+            # Where the first reader runs: second derivatives go forward again.
+            is_forward = item.transposes and item.transposes % 2 == 0
+            self._stage[index] = min(found) if is_forward else max(found)
+        elif not (item.transposes or (self._after[index] and not readers)):
+            self._free[index] = True  # At most the optimizer reads it.
+        else:
+            is_last = item.transposes % 2
+            self._stage[index] = (
+                count - 1 if is_last else bisect.bisect_left(cuts, index)
+            )
 
     def _of_any(self, index: int) -> int | None:
         return self._late[index] if index in self._late else self._of_value(index)
@@ -655,45 +692,3 @@ def _weights_of_fixed(flat: Flat, stage: list[int | None]) -> set[int]:
         ):
             found.add(index)
     return found
-
-
-def _known(of_value: Callable[[int], int | None], indices: Iterable[int]) -> list[int]:
-    found = map(of_value, indices)
-    return [value for value in found if value is not None]
-
-
-def assign_pending(
-    flat: Flat,
-    stage: list[int | None],
-    after: list[bool],
-    free: list[bool],
-    of_reader: Callable[[int], int | None],
-    count: int,
-    cuts: list[int],
-    late: Mapping[int, int],
-    outside: set[int] | None = None,
-) -> None:
-    """Puts what reads no stage where it is read; outside of all what is too late."""
-    for index in reversed(range(len(flat.items))):
-        item, readers = flat.items[index], flat.table.readers[index]
-        if stage[index] is not None or free[index] or is_mark(item) or is_fixed(item):
-            continue
-        if outside is not None and index in outside:
-            continue
-        found = _known(of_reader, readers)
-        if outside is not None and index in late:
-            is_apart = not found and not outside.isdisjoint(readers)
-            if is_apart or max(found, default=0) > late[index]:
-                outside.add(index)
-                continue
-        if index in late:
-            stage[index] = min(max(found, default=late[index]), late[index])
-        elif found:
-            # Where the first reader runs: second derivatives go forward again.
-            is_forward = item.transposes and item.transposes % 2 == 0
-            stage[index] = min(found) if is_forward else max(found)
-        elif not (item.transposes or (after[index] and not readers)):
-            free[index] = True  # At most the optimizer reads it.
-        else:
-            last = item.transposes % 2
-            stage[index] = count - 1 if last else bisect.bisect_left(cuts, index)

@@ -23,6 +23,7 @@ from typing import Any
 
 import jax
 
+from ..core.order import join
 from ..jaxapi import frontend as compat
 from .separable import BARRIER
 
@@ -89,10 +90,10 @@ class Concatenations:
     """Finds values that can be handled as pieces, while a body is laid open."""
 
     def __init__(self, inputs: Iterable[Any]):
-        self._inputs = set(inputs)
+        # Inputs, cast, scaled or put in another shape at most.
+        self._raw = set(inputs)
         self._makers: dict[Any, Any] = {}
         self._layouts: dict[Any, _Layout] = {}
-        self._raw: dict[Any, bool] = {}
         self._made_of_inputs: set[Any] = set()
         # How weights of a shape were put together; None if in several ways.
         self._by_shape: dict[tuple[int, ...], _Layout | None] = {}
@@ -120,6 +121,12 @@ class Concatenations:
                 self._made_of_inputs.update(eqn.outvars)
         if layout is not None:
             self._layouts[eqn.outvars[0]] = layout
+        if eqn.primitive.name == "slice" and eqn.invars[0] in self._made_of_inputs:
+            is_raw = self._takes_pieces(eqn)
+        else:
+            is_raw = keeps_elements(eqn) and self.is_of_inputs(eqn.invars)
+        if is_raw:
+            self._raw.update(eqn.outvars)
 
     def reads(self, atoms: Iterable[Any]) -> bool:
         """Whether something has pieces."""
@@ -150,32 +157,7 @@ class Concatenations:
 
     def is_of_inputs(self, atoms: Iterable[Any]) -> bool:
         """Whether values are inputs, cast, scaled or put in another shape at most."""
-        return all(map(self._is_raw, compat.variables(atoms)))
-
-    def _is_raw(self, var: Any) -> bool:
-        left = [var]
-        while left:
-            at = left[-1]
-            if at in self._raw:
-                left.pop()
-                continue
-            eqn = self._makers.get(at)
-            if eqn is None:
-                self._raw[at] = at in self._inputs
-                continue
-            if eqn.primitive.name == "slice" and eqn.invars[0] in self._made_of_inputs:
-                self._raw[at] = self._takes_pieces(eqn)
-                continue
-            if not keeps_elements(eqn):
-                self._raw[at] = False
-                continue
-            operands = compat.variables(eqn.invars)
-            unknown = [atom for atom in operands if atom not in self._raw]
-            if unknown:
-                left += unknown
-            else:
-                self._raw[at] = all(self._raw[atom] for atom in operands)
-        return self._raw[var]
+        return self._raw.issuperset(compat.variables(atoms))
 
     def is_free(self, atom: Any) -> bool:
         """Whether a value is the same everywhere, so that any part can be made."""
@@ -308,23 +290,16 @@ class Concatenations:
         """The values of which nothing needs the whole, with all that they meet."""
         layouts = self._layouts
         groups: dict[Any, set[Any]] = {}
-
-        def join(found: list[Any]) -> None:
-            whole: set[Any] = set()
-            for var in found:
-                whole |= groups.get(var, {var})
-            groups.update(dict.fromkeys(whole, whole))
-
         refused = {out for out in compat.variables(outs) if out in layouts}
         for item in items:
             read = [a for a in compat.variables(item.eqn.invars) if a in layouts]
             given = [var for var in item.eqn.outvars if var in layouts]
             if given:
-                join([*read, *given])
+                join(groups, [*read, *given])
             elif read and not self._takes_pieces(item.eqn):
                 refused.update(read)
             elif read:
-                join(read)
+                join(groups, read)
         for var in list(refused):
             refused |= groups.get(var, {var})
         return {var: layout for var, layout in layouts.items() if var not in refused}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core import names
+from ..core.order import in_order, reach
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import (
     broadcast_p,
@@ -25,7 +26,6 @@ from ..tracing.primitives import (
 )
 from .assign import Graph, is_mark
 from .flatten import Flat, Item
-from .order import in_order
 
 # What says something about values between computations, and nothing inside of one.
 _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
@@ -243,16 +243,12 @@ class _Emitter:
 
     def _with_copied(self, indices: Sequence[int], have: set[int]) -> list[Any]:
         """Operations, each after what it reads of those that are copied."""
-        needed: set[int] = set()
-        stack = list(indices)
-        while stack:
-            index = stack.pop()
-            if index in needed or index in have:
-                continue
-            needed.add(index)
-            read = compat.variables(self._eqns[index].invars)
-            found = (self._producer.get(var) for var in read)
-            stack.extend(other for other in found if other in self._copied)
+
+        def read(index: int) -> set[int]:
+            given = compat.variables(self._eqns[index].invars)
+            return self._copied.intersection(map(self._producer.get, given)) - have
+
+        needed = reach(set(indices) - have, read)
         have |= needed & self._copied
         return [self._eqns[index] for index in sorted(needed)]
 

@@ -22,11 +22,13 @@ values say where that is.
 from __future__ import annotations
 
 import collections
+import functools
 import graphlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..core.order import in_order, present
 from ..jaxapi import frontend as compat
 from ..tracing.scopes import source
 from .applications import group_marks, marks_before
@@ -35,7 +37,6 @@ from .assign import (
     Graph,
     Stages,
     Tower,
-    assign_pending,
     by_chain,
     count_forward,
     free_items,
@@ -47,7 +48,6 @@ from .assign import (
 )
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
-from .order import in_order
 from .terms import Terms, is_number
 
 
@@ -328,15 +328,13 @@ class _Assignment:
         ]
         for index in reversed(range(size)):
             if is_early[index]:
-                found = [position[reader] for reader in self._table.readers[index]]
-                known = [where for where in found if where is not None]
-                position[index] = min(known, default=None)
+                found = present(map(position.__getitem__, self._table.readers[index]))
+                position[index] = min(found, default=None)
         Terms(self._flat, is_early, position, stage_at).place(is_chain=False)
         for index in range(size):
             if is_early[index] and position[index] is None:
-                found = [position[other] for other in self._table.operands[index]]
-                known = [where for where in found if where is not None]
-                position[index] = max(known, default=None)
+                found = present(map(position.__getitem__, self._table.operands[index]))
+                position[index] = max(found, default=None)
             if is_early[index] and position[index] is not None:
                 self._stage[index] = stage_at(position[index])
 
@@ -382,24 +380,12 @@ class _Assignment:
                 return self._reader(index)
             return self._stage[index]
 
-        forward = self._forward_readers()
-        late = Backward(
-            self._flat,
-            self._stage,
-            of_value,
-            self._after,
-            lambda index, stage: self._settle(index, stage, forward),
-        ).assign()
-        assign_pending(
-            self._flat,
-            self._stage,
-            self._after,
-            self._free,
-            of_reader,
-            len(self._towers),
-            [],
-            late,
+        settle = functools.partial(self._settle, self._forward_readers())
+        state = self._after, self._free
+        backward = Backward(
+            self._flat, self._stage, of_value, of_reader, *state, settle
         )
+        backward.assign(len(self._towers))
         sum_at_the_end(self._flat, self._stage)
 
     def _forward_readers(self) -> dict[Any, set[int]]:
@@ -413,7 +399,7 @@ class _Assignment:
                 found.setdefault(var, set()).add(stage)
         return found
 
-    def _settle(self, index: int, stage: int, forward: Mapping[Any, set[int]]) -> int:
+    def _settle(self, forward: Mapping[Any, set[int]], index: int, stage: int) -> int:
         """Where a value that went on without a mark is differentiated.
 
         The derivative comes from the stage that read it; what was saved is where its

@@ -17,6 +17,7 @@ from typing import Any
 
 import jax
 
+from ..core.order import present
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from ..tracing.scopes import source, sources
@@ -600,7 +601,7 @@ class Lining:
                 if self._is_fixed(index):
                     continue
                 found = self._reader_positions(index)
-                last = max((p for p in self._position if p is not None), default=0)
+                last = max(present(self._position), default=0)
                 self._position[index] = max(found, default=last)
 
     def _place_gradients(self) -> None:
@@ -618,10 +619,9 @@ class Lining:
             if cotangent is None:
                 continue
             others = self._table.readers[self._table.producer[cotangent]]
-            places = [self._position[o] for o in others if o not in chain]
-            known = [where for where in places if where is not None]
+            places = present(self._position[o] for o in others if o not in chain)
             last = self._position[chain[-1]]
-            if not known or last is None:
+            if not places or last is None:
                 continue
             key = out.aval.shape, out.aval.dtype
             found = [
@@ -629,7 +629,7 @@ class Lining:
                 for reader in readers.get(key, ())
                 if not self._items[reader].transposes
                 and (where := self._position[reader]) is not None
-                and min(known) <= where <= last
+                and min(places) <= where <= last
             ]
             for index in chain:
                 self._position[index] = max(found, default=self._position[index])
@@ -672,8 +672,7 @@ class Lining:
             costs[self._position[index]] += outside * size / whole
 
     def _reader_positions(self, index: int) -> list[int]:
-        found = (self._position[reader] for reader in self._table.readers[index])
-        return [where for where in found if where is not None]
+        return present(map(self._position.__getitem__, self._table.readers[index]))
 
     def _last_read(self, var: object, item: Item, limit: int | None) -> int | None:
         """Where the forward pass is done with a value, as far as a derivative cares.
@@ -785,9 +784,7 @@ class Lining:
             if maker is not None and maker in self._copied:
                 continue
             touching = [*readers, *([] if maker is None else [maker])]
-            places = [self._position[index] for index in touching]
-            known = [where for where in places if where is not None]
-            if known:
-                span = min(known), max(known), bytes_of(var.aval)
+            if places := present(map(self._position.__getitem__, touching)):
+                span = min(places), max(places), bytes_of(var.aval)
                 (inputs if maker is None else made).append(span)
         return made, inputs

@@ -12,13 +12,12 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence, Set
 
+from ..core.order import present
 from .assign import (
     Backward,
-    assign_pending,
     complete_positions,
     free_choices,
     is_fixed,
-    leave_outside,
 )
 from .flatten import Flat
 from .line import Order
@@ -114,26 +113,11 @@ class _Outside:
         after = [
             not (item.transposes or self._is_early[i]) for i, item in enumerate(items)
         ]
-        late = Backward(
-            self._flat, stage, stage.__getitem__, after, self._settle, outside
-        ).assign()
-        for index, item in enumerate(items):
-            is_left = stage[index] is None and index not in outside
-            if item.transposes and is_left and index not in late:
-                stage[index] = self._line[index]
         free = [self._is_free(index) for index in range(len(items))]
-        assign_pending(
-            self._flat,
-            stage,
-            after,
-            free,
-            stage.__getitem__,
-            len(self._cuts) + 1,
-            [],
-            late,
-            outside,
-        )
-        leave_outside(self._flat, stage, outside)
+        of, line = stage.__getitem__, self._line.__getitem__
+        Backward(
+            self._flat, stage, of, of, after, free, self._settle, line, outside
+        ).assign(len(self._cuts) + 1)
 
     def _settle(self, index: int, found: int) -> int:
         """The stage of a derivative in line, but not after that of what it reads."""
@@ -178,9 +162,6 @@ class _Outside:
                 bool(readers) and all(serves[reader] for reader in readers)
             )
             if serves[index] or index in self._unlined:
-                known = [position[reader] for reader in readers]
-                position[index] = min(
-                    (where for where in known if where is not None),
-                    default=position[index],
-                )
+                found = present(map(position.__getitem__, readers))
+                position[index] = min(found, default=position[index])
         return position

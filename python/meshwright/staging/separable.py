@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..core.order import join
 from ..jaxapi import frontend as compat
 from ..tracing.scopes import body_of
 
@@ -31,21 +32,14 @@ def _groups(jaxpr: Any) -> list[set[int]]:
       Positions of inputs, and of results after all inputs, in groups.
     """
     group: dict[Any, set[Any]] = {}
-
-    def join(found: Iterable[Any]) -> None:
-        whole: set[Any] = set()
-        for var in filter(_is_large, found):
-            whole |= group.get(var, {var})
-        group.update(dict.fromkeys(whole, whole))
-
     for eqn in jaxpr.eqns:
         atoms = [*eqn.invars, *eqn.outvars]
         body = body_of(eqn)
         if body is None:
-            join(atoms)
+            join(group, filter(_is_large, atoms))
             continue
         for positions in _groups(body.jaxpr):
-            join(atoms[at] for at in positions)
+            join(group, filter(_is_large, (atoms[at] for at in positions)))
     found: dict[int, set[int]] = {}
     for at, atom in enumerate([*jaxpr.invars, *jaxpr.outvars]):
         if _is_large(atom):

@@ -21,6 +21,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..core.order import present, reach
 from ..jaxapi import frontend as compat
 from .flatten import Flat
 
@@ -67,6 +68,7 @@ class Terms:
         stage_at: Callable[[int], int],
     ):
         self._items, self._producer = flat.items, flat.table.producer
+        self._operands = flat.table.operands
         self._is_early, self._position, self._stage_at = is_early, position, stage_at
         self._outs = set(compat.variables(flat.outs))
         self._readers: dict[Any, list[int]] = {}
@@ -102,9 +104,10 @@ class Terms:
                 self._position[index] = where
         for index in reversed(range(len(self._items))):
             if index in self._inside and index not in wanted:
-                later = [self._position[reader] for reader in self._forward(index)]
-                known = [where for where in later if where is not None]
-                self._position[index] = min(known, default=None)
+                later = present(
+                    self._position[reader] for reader in self._forward(index)
+                )
+                self._position[index] = min(later, default=None)
         for index in outside:
             self._position[index] = None
         return outside
@@ -166,26 +169,18 @@ class Terms:
         maker = self._producer.get(var)
         if maker in self._stages or maker in self._made_of_numbers:
             return self._stages.get(maker, set())
-        places = [
-            self._position[reader]
+        return {
+            self._stage_at(self._position[reader])
             for reader in self._readers.get(var, ())
-            if not self._is_part(reader)
-        ]
-        return {self._stage_at(where) for where in places if where is not None}
+            if self._position[reader] is not None and not self._is_part(reader)
+        }
 
     def _made_of(self, index: int) -> set[int]:
         """A part and those it is made of; none if it is made of anything else."""
-        found, left = {index}, [index]
-        while left:
-            for var in compat.variables(self._items[left.pop()].eqn.invars):
-                maker = self._producer.get(var)
-                if maker is None or maker in found:
-                    continue
-                if not self._is_part(maker):
-                    return set()
-                found.add(maker)
-                left.append(maker)
-        return found
+        found = reach(
+            [index], lambda at: self._operands[at] if self._is_part(at) else ()
+        )
+        return found if all(map(self._is_part, found)) else set()
 
     def _forward(self, index: int) -> list[int]:
         """The forward operations that read what an operation gives."""

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.order import present, reach
 from ..jaxapi import frontend as compat
 
 
@@ -106,13 +107,9 @@ def without_dead_carry(
 def _with_handed_on(jaxpr: Any, num_fixed: int, used: Sequence[bool]) -> list[bool]:
     """Which values are carried, with those that become one that is used."""
     place = {var: at for at, var in enumerate(jaxpr.invars[num_fixed:-1])}
-    found, left = [False] * len(used), list(itertools.compress(itertools.count(), used))
-    while left:
-        at = left.pop()
-        if found[at]:
-            continue
-        found[at] = True
-        atom = jaxpr.outvars[at]
-        if compat.is_variable(atom) and atom in place:
-            left.append(place[atom])
-    return found
+
+    def handed_on(at: int) -> list[int]:
+        return present([compat.look_up(place, jaxpr.outvars[at])])
+
+    found = reach(itertools.compress(itertools.count(), used), handed_on)
+    return [at in found for at in range(len(used))]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts what needs each other in order."""
+"""Order and reach among things that need each other."""
 
 from __future__ import annotations
 
 import graphlib
 import heapq
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 
@@ -30,3 +30,27 @@ def in_order(
         done.append(heapq.heappop(ready)[1])
         sorter.done(done[-1])
     return done
+
+
+def reach(start: Iterable[Any], following: Callable[[Any], Iterable[Any]]) -> set[Any]:
+    """Things, and all that follows them."""
+    left = list(start)
+    found = set(left)
+    while left:
+        new = set(following(left.pop())) - found
+        found |= new
+        left += new
+    return found
+
+
+def join(groups: dict[Any, set[Any]], things: Iterable[Any]) -> None:
+    """Makes one group of those that some things are in, by thing."""
+    whole: set[Any] = set()
+    for thing in things:
+        whole |= groups.get(thing, {thing})
+    groups.update(dict.fromkeys(whole, whole))
+
+
+def present(values: Iterable[Any]) -> list[Any]:
+    """Those of some values that are not None."""
+    return [value for value in values if value is not None]
