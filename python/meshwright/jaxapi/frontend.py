@@ -18,21 +18,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from .differences import aval_to_ir_type as aval_to_ir_type
-from .differences import can_be_dropped as can_be_dropped
-from .differences import define_dce as define_dce
-from .differences import define_discharge as define_discharge
-from .differences import define_error_check as define_error_check
-from .differences import define_linearization as define_linearization
-from .differences import discharge_state as discharge_state
-from .differences import eqn_effects as eqn_effects
+from . import differences
 from .differences import is_box as is_box
-from .differences import linearize_jaxpr as linearize_jaxpr
-from .differences import lower_jaxpr_to_fun as lower_jaxpr_to_fun
-from .differences import on_arrays as on_arrays
-from .differences import positional_effects as positional_effects
-from .differences import remove_dead as remove_dead
-from .differences import write_contents as write_contents
 from .names import FOUND as _FOUND
 
 # What this module uses of the table itself.
@@ -68,7 +55,7 @@ constant_passing = (
 )
 
 # All else that the table has, unless `differences` gives it another shape.
-for _name, _value in _FOUND.items():
+for _name, _value in [*vars(differences).items(), *_FOUND.items()]:
     globals().setdefault(_name, _value)
 
 _EVALUATING = _FOUND["EvalTrace"]
@@ -172,6 +159,16 @@ def variables(atoms: Iterable[Any]) -> list[Any]:
 def look_up(table: Mapping[Any, Any], atom: Any, default: Any = None) -> Any:
     """What a table has of an operand; a literal is none of its keys."""
     return table.get(atom, default) if is_variable(atom) else default
+
+
+def merge(
+    flags: Iterable[bool], chosen: Iterable[Any], others: Iterable[Any]
+) -> list[Any]:
+    """Other values, but where there is a flag the next of those chosen."""
+    left = iter(chosen)
+    return [
+        next(left) if flag else other for flag, other in zip(flags, others, strict=True)
+    ]
 
 
 def bodies(eqn: Any) -> list[Any]:

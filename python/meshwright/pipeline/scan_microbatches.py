@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.names import function_name
 from ..tracing import primitives, trace_cache
+from ..tracing.ops import apply_call
 from ..tracing.program import count_microbatches, is_scheduled
 
 T = TypeVar("T")
@@ -58,7 +59,10 @@ def scan_microbatches(
     if not is_scheduled():
         return jax.lax.scan(body, init, xs, length)
     count = _length(xs, length)
-    carry = jax.tree.map(_strongly_typed, init)
+    # Numbers become what the body makes of them, so that it is traced once.
+    carry = jax.tree.map(
+        lambda leaf: jax.lax.convert_element_type(leaf, jnp.result_type(leaf)), init
+    )
     if count == 0:
         return jax.lax.scan(body, carry, xs, 0)
     name = primitives.CALLEE_PREFIX + function_name(body)
@@ -68,20 +72,9 @@ def scan_microbatches(
         args = carry, jax.tree.map(lambda x, at=number: x[at], xs)
         traced = traced and traced.again(args, {})
         traced = traced or trace_cache.trace(body, args, {}, carry=True)
-        outs = primitives.call_p.bind(
-            *traced.operands,
-            jaxpr=traced.jaxpr,
-            name=name,
-            call_counter=first + number,
-        )
-        carry, output = _pair(traced.result(outs), carry)
+        carry, output = _pair(apply_call(name, traced, first + number), carry)
         outputs.append(output)
     return carry, jax.tree.map(lambda *leaves: jnp.stack(leaves), *outputs)
-
-
-def _strongly_typed(leaf: Any) -> Any:
-    """Numbers become what the body makes of them, so that it is traced once."""
-    return jax.lax.convert_element_type(leaf, jnp.result_type(leaf))
 
 
 def _length(xs: Any, length: int | None) -> int:

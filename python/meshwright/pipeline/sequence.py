@@ -268,11 +268,7 @@ class _Units:
             flags = list(map(_is_inexact, leaves))
 
             def loss_of(params: Any, given: Sequence[Any]) -> Any:
-                left = iter(given)
-                own = [
-                    next(left) if flag else leaf
-                    for leaf, flag in zip(leaves, flags, strict=True)
-                ]
+                own = compat.merge(flags, given, leaves)
                 own_args = (_filled(args[0], params, keeps=True), *args[1:])
                 result = chunked._fn(*own_args, tree.unflatten(own), **kwargs)
                 value, new = chunked._pair(result)

@@ -112,9 +112,8 @@ class _Cut:
         limits = [(at * rows, (at + 1) * rows) for at in range(self._count)]
         self._pieces = list(map(jax.tree.leaves, pieces_of(what, weights, limits)))
         others, tree = jax.tree.flatten(args)
-        shown, weight_tree = jax.tree.flatten(
-            jax.tree.map(_whole_type(size), pieces_of(what, weights, limits)[0])
-        )
+        first, weight_tree = jax.tree.flatten(pieces_of(what, weights, limits)[0])
+        shown = [jax.ShapeDtypeStruct((size, *x.shape[1:]), x.dtype) for x in first]
 
         def flat(*arrays: Any) -> Any:
             given = weight_tree.unflatten(arrays[: len(shown)])
@@ -173,7 +172,9 @@ class _Cut:
 
         def part(number: int, piece: Any, others: Any) -> Any:
             def of_inexact(piece: Any, given: Any) -> Any:
-                return self._shards.part(number, piece, _filled(others, flags, given))
+                return self._shards.part(
+                    number, piece, compat.merge(flags, given, others)
+                )
 
             given = list(itertools.compress(others, flags))
             return jax.vjp(of_inexact, piece, given)
@@ -193,7 +194,7 @@ class _Cut:
         def part(number: int, pullback: Any, stats: Any, others: Any, given: Any):
             def of_stats(own: Any, inexact: Any) -> Any:
                 every = [*stats[:number], own, *stats[number + 1 :]]
-                return self._shards.combine(every, _filled(others, flags, inexact))
+                return self._shards.combine(every, compat.merge(flags, inexact, others))
 
             inexact = list(itertools.compress(others, flags))
             _, derive = jax.vjp(of_stats, stats[number], inexact)
@@ -213,28 +214,9 @@ class _Cut:
             for number, pullback in enumerate(pullbacks)
         ]
         columns = zip(*(of_others for _, of_others in found), strict=True)
-        sums = iter([functools.reduce(operator.add, column) for column in columns])
-        return (
-            [of_weights for of_weights, _ in found],
-            [next(sums) if flag else None for flag in flags],
-        )
-
-
-def _whole_type(size: int) -> Callable[[Any], jax.ShapeDtypeStruct]:
-    """From a part of an array to the type of the whole."""
-
-    def type_of(piece: Any) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct((size, *piece.shape[1:]), piece.dtype)
-
-    return type_of
-
-
-def _filled(arrays: Sequence[Any], flags: Sequence[bool], given: Any) -> list[Any]:
-    """The arrays with others in the places of those with a flag."""
-    left = iter(given)
-    return [
-        next(left) if flag else array for array, flag in zip(arrays, flags, strict=True)
-    ]
+        sums = [functools.reduce(operator.add, column) for column in columns]
+        of_weights = [of_weights for of_weights, _ in found]
+        return of_weights, compat.merge(flags, sums, [None] * len(flags))
 
 
 def _apply(
@@ -244,25 +226,14 @@ def _apply(
     traced = trace_cache.trace(fn, args, {}, scope=name)
     jaxpr = traced.jaxpr.jaxpr
     given = dict(zip(jaxpr.invars, traced.operands, strict=True))
-    made = [
-        out
-        for out in jaxpr.outvars
-        if isinstance(out, compat.Literal) or out not in given
-    ]
+    passed = [compat.look_up(given, out) for out in jaxpr.outvars]
+    is_made = [value is None for value in passed]
+    made = list(itertools.compress(jaxpr.outvars, is_made))
     new = jaxpr.replace(outvars=made, debug_info=jaxpr.debug_info.with_unknown_names())
-    outs = iter(
-        primitives.named_computation_p.bind(
-            *traced.operands,
-            jaxpr=compat.ClosedJaxpr(new, traced.jaxpr.consts),
-            name=name,
-            transpose_count=transposes,
-        )
+    outs = primitives.named_computation_p.bind(
+        *traced.operands,
+        jaxpr=compat.ClosedJaxpr(new, traced.jaxpr.consts),
+        name=name,
+        transpose_count=transposes,
     )
-    return traced.result(
-        [
-            next(outs)
-            if isinstance(out, compat.Literal) or out not in given
-            else given[out]
-            for out in jaxpr.outvars
-        ]
-    )
+    return traced.result(compat.merge(is_made, outs, passed))

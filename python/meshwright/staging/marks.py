@@ -54,20 +54,11 @@ def _tangents(token: Any, tangents: Any, linked: bool, place: Any) -> list[Any]:
         and getattr(jax.typeof(tangent), "dtype", None) != jax.dtypes.float0
         for tangent in tangents
     ]
-    moved = iter(())
+    moved = ()
     if any(given):
-        moved = iter(
-            mark_p.bind(
-                token,
-                *itertools.compress(tangents, given),
-                linked=True,
-                **_values_of(place, given),
-            )
-        )
-    results = [
-        next(moved) if flag else tangent
-        for tangent, flag in zip(tangents, given, strict=True)
-    ]
+        wanted = itertools.compress(tangents, given)
+        moved = mark_p.bind(token, *wanted, linked=True, **_values_of(place, given))
+    results = compat.merge(given, moved, tangents)
     zero = compat.Zero(jax.typeof(token).to_tangent_aval())
     return results if linked else [*results, zero]
 
@@ -273,17 +264,6 @@ def mark(x: T, begins: Begins | None = None, tower: str | None = None) -> T:
             f"stage_boundary: {x!r} holds no array; give what goes from one stage to "
             "the next"
         )
-    outs = iter(
-        mark_p.bind(
-            *arrays,
-            linked=False,
-            **{key: value for key, value in place.items() if value is not None},
-        )
-    )
-    return jax.tree.unflatten(
-        tree,
-        [
-            leaf.value if static_leaves.is_static(leaf) else next(outs)
-            for leaf in wrapped
-        ],
-    )
+    given = {key: value for key, value in place.items() if value is not None}
+    outs = mark_p.bind(*arrays, linked=False, **given)
+    return static_leaves.unflatten(tree, wrapped, outs)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -40,15 +41,15 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     prim.multiple_results = True
     prim.def_impl(lambda *args, jaxpr, **_: run(jaxpr, args))
     prim.def_effectful_abstract_eval(_types)
-    define_on_arrays(prim, _apply_on_arrays(prim))
-    compat.primitive_jvps[prim] = _jvp_rule(prim)
-    compat.define_linearization(prim, _linearize_rule(prim))
-    compat.fancy_transposes[prim] = _transpose_rule(prim, transposed)
-    compat.fancy_primitive_batchers[prim] = _batching_rule(prim)
-    compat.custom_partial_eval_rules[prim] = _partial_eval_rule(prim)
+    define_on_arrays(prim, partial(_apply_on_arrays, prim))
+    compat.primitive_jvps[prim] = partial(_jvp_rule, prim)
+    compat.define_linearization(prim, partial(_linearize_rule, prim))
+    compat.fancy_transposes[prim] = partial(_transpose_rule, prim, transposed)
+    compat.fancy_primitive_batchers[prim] = partial(_batching_rule, prim)
+    compat.custom_partial_eval_rules[prim] = partial(_partial_eval_rule, prim)
     compat.partial_eval_jaxpr_custom_rules[prim] = _remat_rule
     compat.define_dce(prim, _dce_rule)
-    compat.define_discharge(prim, _discharge_rule(prim))
+    compat.define_discharge(prim, partial(_discharge_rule, prim))
     return prim
 
 
@@ -67,13 +68,10 @@ def define_on_arrays(prim: Any, rule: Callable[..., Any]) -> None:
     prim.to_lojax = rule
 
 
-def _apply_on_arrays(prim: Any) -> Callable[..., Any]:
-    def rule(*args, jaxpr, **params):
-        low = compat.on_arrays(jaxpr, args)
-        operands = [array for arrays in low.operands for array in arrays]
-        return low.results(prim.bind(*operands, jaxpr=low.jaxpr, **params))
-
-    return rule
+def _apply_on_arrays(prim, *args, jaxpr, **params):
+    low = compat.on_arrays(jaxpr, args)
+    operands = [array for arrays in low.operands for array in arrays]
+    return low.results(prim.bind(*operands, jaxpr=low.jaxpr, **params))
 
 
 def run(jaxpr: Any, args: Sequence[Any]) -> list[Any]:
@@ -81,28 +79,17 @@ def run(jaxpr: Any, args: Sequence[Any]) -> list[Any]:
     return compat.eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
 
 
-def _with_zeros(
-    nonzero: Sequence[bool], values: Sequence[Any], avals: Sequence[Any]
-) -> list[Any]:
-    """Puts symbolic zeros where `nonzero` is false."""
-    rest = iter(values)
-    return [
-        next(rest) if flag else compat.Zero(aval)
-        for flag, aval in zip(nonzero, avals, strict=True)
-    ]
+def _zeros(jaxpr: Any) -> list[Any]:
+    return [compat.Zero(aval.to_tangent_aval()) for aval in jaxpr.out_avals]
 
 
-def _jvp_rule(prim: Any) -> Callable[..., Any]:
-    def rule(primals, tangents, *, jaxpr, **params):
-        nonzero = [not isinstance(tangent, compat.Zero) for tangent in tangents]
-        body, nonzero_out = compat.jvp_jaxpr(jaxpr, nonzero, instantiate=False)
-        given = itertools.compress(tangents, nonzero)
-        outs = prim.bind(*primals, *given, jaxpr=body, **params)
-        count = len(jaxpr.out_avals)
-        avals = [aval.to_tangent_aval() for aval in jaxpr.out_avals]
-        return outs[:count], _with_zeros(nonzero_out, outs[count:], avals)
-
-    return rule
+def _jvp_rule(prim, primals, tangents, *, jaxpr, **params):
+    nonzero = [not isinstance(tangent, compat.Zero) for tangent in tangents]
+    body, nonzero_out = compat.jvp_jaxpr(jaxpr, nonzero, instantiate=False)
+    given = itertools.compress(tangents, nonzero)
+    outs = prim.bind(*primals, *given, jaxpr=body, **params)
+    count = len(jaxpr.out_avals)
+    return outs[:count], compat.merge(nonzero_out, outs[count:], _zeros(jaxpr))
 
 
 def _share_residuals(jaxpr: Any, num_primals: int) -> tuple[Any, list[int]]:
@@ -127,33 +114,30 @@ def _share_residuals(jaxpr: Any, num_primals: int) -> tuple[Any, list[int]]:
     return jaxpr, position
 
 
-def _linearize_rule(prim: Any) -> Callable[..., Any]:
-    def rule(is_vjp, nonzero, *primals, jaxpr, **params):
-        primal_jaxpr, num_primals, structure, nonzero_out, forwarded, tangent_jaxpr = (
-            compat.linearize_jaxpr(jaxpr, nonzero, is_vjp)
+def _linearize_rule(prim, is_vjp, nonzero, *primals, jaxpr, **params):
+    primal_jaxpr, num_primals, structure, nonzero_out, forwarded, tangent_jaxpr = (
+        compat.linearize_jaxpr(jaxpr, nonzero, is_vjp)
+    )
+    primal_jaxpr, position = _share_residuals(primal_jaxpr, num_primals)
+    outs = prim.bind(*primals, jaxpr=primal_jaxpr, **params)
+    fresh = iter([outs[at] for at in position[num_primals:]])
+    # A residual that is an operand or a constant needs no result of its own.
+    known = [*jaxpr.consts, *primals]
+    residuals = [next(fresh) if at is None else known[at] for at in forwarded]
+    structured = structure and jax.tree.unflatten(structure, fresh)
+    zeros = _zeros(jaxpr)
+
+    def tangents_of(residuals, structured, *tangents):
+        outs = prim.bind(
+            *residuals,
+            *itertools.compress(tangents, nonzero),
+            *jax.tree.leaves(structured),
+            jaxpr=tangent_jaxpr,
+            **params,
         )
-        primal_jaxpr, position = _share_residuals(primal_jaxpr, num_primals)
-        outs = prim.bind(*primals, jaxpr=primal_jaxpr, **params)
-        fresh = iter([outs[at] for at in position[num_primals:]])
-        # A residual that is an operand or a constant needs no result of its own.
-        known = [*jaxpr.consts, *primals]
-        residuals = [next(fresh) if at is None else known[at] for at in forwarded]
-        structured = structure and jax.tree.unflatten(structure, fresh)
-        avals = [aval.to_tangent_aval() for aval in jaxpr.out_avals]
+        return compat.merge(nonzero_out, outs, zeros)
 
-        def tangents_of(residuals, structured, *tangents):
-            outs = prim.bind(
-                *residuals,
-                *itertools.compress(tangents, nonzero),
-                *jax.tree.leaves(structured),
-                jaxpr=tangent_jaxpr,
-                **params,
-            )
-            return _with_zeros(nonzero_out, outs, avals)
-
-        return outs[:num_primals], nonzero_out, residuals, structured, tangents_of
-
-    return rule
+    return outs[:num_primals], nonzero_out, residuals, structured, tangents_of
 
 
 @compat.weakref_lru_cache
@@ -178,65 +162,53 @@ def _transpose_jaxpr(jaxpr, tree, avals, accumulators):
     return compat.ClosedJaxpr(body, consts), result_tree[0]
 
 
-def _transpose_rule(
-    prim: Any, transposed: Callable[[Params], Params]
-) -> Callable[..., Any]:
-    def rule(cotangents, *args, jaxpr, **params):
-        primals, accumulators = compat.project_accums(args)
-        flat, tree = jax.tree.flatten((primals, cotangents))
-        avals = tuple(jax.typeof(value) for value in flat)
-        body, result_tree = _transpose_jaxpr(jaxpr, tree, avals, accumulators)
-        outs = prim.bind(*flat, jaxpr=body, **transposed(params))
-        outs = jax.tree.unflatten(result_tree, outs)
-        for arg, cotangent in zip(args, outs, strict=True):
-            if isinstance(arg, compat.ValAccum):
-                arg.accum(cotangent)
-
-    return rule
+def _transpose_rule(prim, transposed, cotangents, *args, jaxpr, **params):
+    primals, accumulators = compat.project_accums(args)
+    flat, tree = jax.tree.flatten((primals, cotangents))
+    avals = tuple(jax.typeof(value) for value in flat)
+    body, result_tree = _transpose_jaxpr(jaxpr, tree, avals, accumulators)
+    outs = prim.bind(*flat, jaxpr=body, **transposed(params))
+    outs = jax.tree.unflatten(result_tree, outs)
+    for arg, cotangent in zip(args, outs, strict=True):
+        if isinstance(arg, compat.ValAccum):
+            arg.accum(cotangent)
 
 
-def _batching_rule(prim: Any) -> Callable[..., Any]:
-    def rule(axis, args, dims, *, jaxpr, **params):
-        body, out_dims = compat.batch_jaxpr(jaxpr, axis, tuple(dims))
-        return prim.bind(*args, jaxpr=body, **params), out_dims
-
-    return rule
+def _batching_rule(prim, axis, args, dims, *, jaxpr, **params):
+    body, out_dims = compat.batch_jaxpr(jaxpr, axis, tuple(dims))
+    return prim.bind(*args, jaxpr=body, **params), out_dims
 
 
-def _partial_eval_rule(prim: Any) -> Callable[..., Any]:
+def _partial_eval_rule(prim, trace, *tracers, jaxpr, **params):
     """Splits an application whose operands are partly unknown into two."""
-
-    def rule(trace, *tracers, jaxpr, **params):
-        unknown = tuple(not tracer.pval.is_known() for tracer in tracers)
-        known_jaxpr, staged_jaxpr, unknown_out, residual_avals = (
-            compat.partial_eval_jaxpr_nounits(jaxpr, unknown, instantiate=False)
-        )
-        known_args = [t.pval.get_known() for t in tracers if t.pval.is_known()]
-        num_known = len(known_jaxpr.out_avals) - len(residual_avals)
-        known_jaxpr, position = _share_residuals(known_jaxpr, num_known)
-        outs = prim.bind(*known_args, jaxpr=known_jaxpr, **params)
-        outs = [outs[at] for at in position]
-        residuals = map(trace.new_instantiated_const, outs[num_known:])
-        operands = [*residuals, *itertools.compress(tracers, unknown)]
-        results = [
-            compat.JaxprTracer(trace, compat.PartialVal.unknown(aval), None)
-            for aval in staged_jaxpr.out_avals
-        ]
-        recipe = compat.new_eqn_recipe(
-            trace,
-            operands,
-            results,
-            prim,
-            dict(params, jaxpr=staged_jaxpr),
-            compat.positional_effects(staged_jaxpr),
-            compat.current_source_info(),
-        )
-        for result in results:
-            result.recipe = recipe
-        known_results, staged_results = iter(outs[:num_known]), iter(results)
-        return [next(staged_results if flag else known_results) for flag in unknown_out]
-
-    return rule
+    unknown = tuple(not tracer.pval.is_known() for tracer in tracers)
+    known_jaxpr, staged_jaxpr, unknown_out, residual_avals = (
+        compat.partial_eval_jaxpr_nounits(jaxpr, unknown, instantiate=False)
+    )
+    known_args = [t.pval.get_known() for t in tracers if t.pval.is_known()]
+    num_known = len(known_jaxpr.out_avals) - len(residual_avals)
+    known_jaxpr, position = _share_residuals(known_jaxpr, num_known)
+    outs = prim.bind(*known_args, jaxpr=known_jaxpr, **params)
+    outs = [outs[at] for at in position]
+    residuals = map(trace.new_instantiated_const, outs[num_known:])
+    operands = [*residuals, *itertools.compress(tracers, unknown)]
+    results = [
+        compat.JaxprTracer(trace, compat.PartialVal.unknown(aval), None)
+        for aval in staged_jaxpr.out_avals
+    ]
+    recipe = compat.new_eqn_recipe(
+        trace,
+        operands,
+        results,
+        prim,
+        dict(params, jaxpr=staged_jaxpr),
+        compat.positional_effects(staged_jaxpr),
+        compat.current_source_info(),
+    )
+    for result in results:
+        result.recipe = recipe
+    known_results, staged_results = iter(outs[:num_known]), iter(results)
+    return [next(staged_results if flag else known_results) for flag in unknown_out]
 
 
 @compat.weakref_lru_cache
@@ -245,26 +217,20 @@ def discharged(jaxpr, strip_memory_space):
     return compat.discharge_state(jaxpr, strip_memory_space)
 
 
-def _discharge_rule(prim: Any) -> Callable[..., Any]:
-    def rule(in_avals, out_avals, strip, *args, jaxpr, **params):
-        outs = prim.bind(*args, jaxpr=discharged(jaxpr, strip), **params)
-        count = len(out_avals)
-        written = iter(outs[count:])
-        return [
-            next(written) if isinstance(aval, compat.AbstractRef) else None
-            for aval in in_avals
-        ], outs[:count]
-
-    return rule
+def _discharge_rule(prim, in_avals, out_avals, strip, *args, jaxpr, **params):
+    outs = prim.bind(*args, jaxpr=discharged(jaxpr, strip), **params)
+    count = len(out_avals)
+    written = iter(outs[count:])
+    return [
+        next(written) if isinstance(aval, compat.AbstractRef) else None
+        for aval in in_avals
+    ], outs[:count]
 
 
-def _remat_rule(saveable, unknown_in, instantiated_in, eqn):
-    def keep_params(*args):
-        return args[-2], args[-1]
-
-    return compat.closed_call_partial_eval_custom_rule(
-        "jaxpr", keep_params, saveable, unknown_in, instantiated_in, eqn
-    )
+# All parameters but the body stay.
+_remat_rule = partial(
+    compat.closed_call_partial_eval_custom_rule, "jaxpr", lambda *args: args[-2:]
+)
 
 
 _remove_dead = compat.weakref_lru_cache(compat.remove_dead)

@@ -136,11 +136,9 @@ def _to_arrays(what: str, primitive: Any, x: T, **params: Any) -> T:
     wrapped, tree = static_leaves.flatten(
         x, what, "give the arrays in it, such as layer.kernel[...]"
     )
-    outs = [
-        leaf.value if static_leaves.is_static(leaf) else primitive.bind(leaf, **params)
-        for leaf in wrapped
-    ]
-    return jax.tree.unflatten(tree, outs)
+    arrays = (leaf for leaf in wrapped if not static_leaves.is_static(leaf))
+    outs = (primitive.bind(array, **params) for array in arrays)
+    return static_leaves.unflatten(tree, wrapped, outs)
 
 
 def named_tensor(x: T, name: str) -> T:
@@ -233,12 +231,13 @@ def call(
     def wrapped(*args, **kwargs):
         if not compat.is_staged():
             return fn(*args, **kwargs)
-        return _apply_call(name, trace_cache.trace(fn, args, kwargs), call_counter)
+        return apply_call(name, trace_cache.trace(fn, args, kwargs), call_counter)
 
     return wrapped
 
 
-def _apply_call(name: str, traced: trace_cache.Traced, counter: int | None) -> Any:
+def apply_call(name: str, traced: trace_cache.Traced, counter: int | None) -> Any:
+    """The result of one call of a traced function, by the name of its callee."""
     outs = primitives.call_p.bind(
         *traced.operands, jaxpr=traced.jaxpr, name=name, call_counter=counter
     )
@@ -334,19 +333,14 @@ def fori_loop(
     )
 
 
-def _is_container(x: Any) -> bool:
-    return isinstance(x, (list, tuple, dict))
-
-
 def _is_sequence(x: Any) -> bool:
     """A sequence that holds no further containers."""
     if isinstance(x, (str, bytes)) or not isinstance(x, Sequence):
         return False
-    return not any(map(_is_container, x))
+    return not any(isinstance(element, (list, tuple, dict)) for element in x)
 
 
-def _is_element(x: Any) -> bool:
-    return isinstance(x, (jax.Array, np.ndarray, np.generic, *static_leaves.NUMBERS))
+_ELEMENTS = (jax.Array, np.ndarray, np.generic, *static_leaves.NUMBERS)
 
 
 def _check_sequences(inputs: Any) -> int:
@@ -361,7 +355,7 @@ def _check_sequences(inputs: Any) -> int:
                 f"arrays, got {type(sequence).__name__}"
             )
         for element in sequence:
-            if not _is_element(element):
+            if not isinstance(element, _ELEMENTS):
                 raise ValueError(
                     f"enumerated_for: the sequence {where} must hold arrays and "
                     f"numbers only, got an element of type {type(element).__name__}"
@@ -440,7 +434,7 @@ def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
         is_same = is_same and all(map(operator.is_, form[1:], form_before[1:]))
         traced = traced.again(args, {}) if is_same else None
         traced, form_before = traced or trace_cache.trace(body_fun, args, {}), form
-        carry = _apply_call(name, traced, index)
+        carry = apply_call(name, traced, index)
     return carry
 
 

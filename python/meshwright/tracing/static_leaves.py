@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -161,6 +161,13 @@ def flatten(x: Any, what: str, advice: str) -> tuple[list[Any], Any]:
             f"its own; {advice}"
         )
     return wrap_leaves(leaves, tree), tree
+
+
+def unflatten(tree: Any, wrapped: Sequence[Any], arrays: Iterable[Any]) -> Any:
+    """The tree of some leaves, with arrays in the places of those not wrapped."""
+    left = iter(arrays)
+    leaves = [leaf.value if is_static(leaf) else next(left) for leaf in wrapped]
+    return jax.tree.unflatten(tree, leaves)
 
 
 def wrap_leaves(
