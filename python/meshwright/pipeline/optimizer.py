@@ -60,14 +60,6 @@ class Unvalidated(NamedTuple):
     total: Any
 
 
-def _squares(grads: Any) -> list[Any]:
-    """The sum of the squares of each array."""
-    return [
-        jnp.sum(jnp.square(leaf.astype(jnp.promote_types(leaf.dtype, "float32"))))
-        for leaf in jax.tree.leaves(grads)
-    ]
-
-
 @dataclasses.dataclass(frozen=True)
 class Optimizer:
     """What `pipeline.optimizer` returns.
@@ -110,7 +102,10 @@ class Optimizer:
           The new parameters and state, of which `settle` must be asked before they are
           used.
         """
-        squares = _squares(grads)
+        squares = [
+            jnp.sum(jnp.square(leaf.astype(jnp.promote_types(leaf.dtype, "float32"))))
+            for leaf in jax.tree.leaves(grads)
+        ]
         total = reduced(functools.reduce(operator.add, squares))
         old, tree = jax.tree.flatten((params, state))
         inputs = [*old, *jax.tree.leaves(grads)]
@@ -274,11 +269,6 @@ class _Part:
 
         return branch
 
-    def own(self, given: Sequence[Any]) -> list[Any]:
-        """What it reads; what another array has would have to be sent here."""
-        read = {*self.plain[1], *self.clipped[1]}
-        return [leaf if at in read else None for at, leaf in enumerate(given)]
-
     def _choose(
         self,
         results: list[Any],
@@ -289,7 +279,9 @@ class _Part:
     ) -> None:
         """Replaces results by those of one of two functions of them and of others."""
         kept = [results[at] for at in self.outputs]
-        own = self.own(given)
+        # What another array has would have to be sent here.
+        read = {*self.plain[1], *self.clipped[1]}
+        own = [leaf if at in read else None for at, leaf in enumerate(given)]
         new = (
             right(kept, own)
             if is_right is None

@@ -166,6 +166,14 @@ def number_tokens(
     return tokens
 
 
+def unknown_owner(item: Item, what: str = "stage_boundary") -> ValueError:
+    return ValueError(
+        f"{source(item.eqn)}: cannot tell which {what} a derivative belongs to; take "
+        "the gradient inside of mw.call, as in mw.call(jax.value_and_grad(loss), "
+        "call_counter=i)(params, batch)"
+    )
+
+
 def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
     if not item.eqn.params["linked"]:
         raise ValueError(
@@ -175,11 +183,7 @@ def _boundary(item: Item, tokens: Mapping[object, int]) -> int:
         )
     found = tokens.get(item.eqn.invars[0])
     if found is None:
-        raise ValueError(
-            f"{source(item.eqn)}: cannot tell which stage_boundary a derivative "
-            "belongs to; take the gradient inside of mw.call, as in "
-            "mw.call(jax.value_and_grad(loss), call_counter=i)(params, batch)"
-        )
+        raise unknown_owner(item)
     return found
 
 

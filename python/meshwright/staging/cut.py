@@ -283,7 +283,8 @@ class _Cutter:
                 for var in item.eqn.outvars[:-1]
                 if stages.tokens[item.eqn.outvars[-1]] == stage - 1
             ]
-            if all(_is_unread(var, flat) for var in before):
+            given = [flat.outs, *(item.eqn.invars for item in flat.items)]
+            if not any(var in atoms for var in before for atoms in given):
                 raise ValueError(
                     f"{stages.places[stage - 1]}: stage_boundary: its result is not "
                     "used; go on with it, as in x = mw.stage_boundary(x)"
@@ -300,10 +301,6 @@ def _place_in_tower(flat: Any, tower: str, number: int) -> str:
     marks = [item for item in flat.items if is_own(item)]
     own = [item for item in marks if item.eqn.params["tower"] == tower]
     return source(own[number].eqn)
-
-
-def _is_unread(var: Any, flat: Any) -> bool:
-    return var not in flat.outs and not any(var in i.eqn.invars for i in flat.items)
 
 
 def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:

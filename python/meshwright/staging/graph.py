@@ -45,6 +45,7 @@ from .assign import (
     is_own,
     number_tokens,
     sum_at_the_end,
+    unknown_owner,
 )
 from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
@@ -69,12 +70,7 @@ def by_marks(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
     if not of_tower:
         for item in flat.items:
             if is_mark(item) and "of" in item.eqn.params:
-                raise ValueError(
-                    f"{source(item.eqn)}: cannot tell which stage of a tower a "
-                    "derivative belongs to; take the gradient inside of mw.call, as "
-                    "in mw.call(jax.value_and_grad(loss), call_counter=i)(params, "
-                    "batch)"
-                )
+                raise unknown_owner(item, "stage of a tower")
         return by_chain(flat, known, count)
     if len(of_tower) < len(own):
         other = next(item for item in own if "tower" not in item.eqn.params)
@@ -343,11 +339,7 @@ class _Assignment:
         eqn = self._items[index].eqn
         number = self._tokens.get(eqn.invars[0])
         if number is None:
-            raise ValueError(
-                f"{source(eqn)}: cannot tell which stage_boundary a derivative belongs "
-                "to; take the gradient inside of mw.call, as in "
-                "mw.call(jax.value_and_grad(loss), call_counter=i)(params, batch)"
-            )
+            raise unknown_owner(self._items[index])
         at = self._marks[number]
         if not self._items[index].transposes % 2:
             return self._begins[at]

@@ -66,23 +66,19 @@ def marked(model: T, paths: Sequence[str] | Mapping[str, str]) -> T:
       (1, 2)
     """
     wanted = _check_paths(paths)
-    for module, mark in (
-        ("flax.nnx", _mark_nnx),
-        ("flax.linen", _mark_linen),
-        ("equinox", _mark_equinox),
-        ("keras", _mark_keras),
+    for module, base, mark in (
+        ("flax.nnx", "Module", _mark_nnx),
+        ("flax.linen", "Module", _mark_linen),
+        ("equinox", "Module", _mark_equinox),
+        ("keras", "Layer", _mark_keras),
     ):
         library = sys.modules.get(module)
-        if library is not None and isinstance(model, _base(module, library)):
+        if library is not None and isinstance(model, getattr(library, base)):
             return mark(model, wanted, library)
     raise TypeError(
         f"{_WHAT}: expected a module of Flax NNX, Flax Linen, Equinox or Keras, got "
         f"{type(model).__name__}; in a function, call stage_boundary where a stage ends"
     )
-
-
-def _base(name: str, library: Any) -> Any:
-    return library.Layer if name == "keras" else library.Module
 
 
 def _check_paths(paths: Any) -> dict[str, str | None]:
@@ -304,16 +300,12 @@ class _LinenMarks:
 def _has_variables(variables: Any, path: str) -> bool:
     """Whether there is a module with variables at a path, in any collection."""
 
-    def reaches(tree: Any, steps: Sequence[str]) -> bool:
-        if not steps:
-            return isinstance(tree, Mapping)
-        first, *rest = steps
-        return (
-            isinstance(tree, Mapping) and first in tree and reaches(tree[first], rest)
-        )
+    def step(tree: Any, name: str) -> Any:
+        return tree.get(name) if isinstance(tree, Mapping) else None
 
-    steps = path.split(_SEPARATOR)
-    return any(reaches(collection, steps) for collection in variables.values())
+    names = path.split(_SEPARATOR)
+    found = (functools.reduce(step, names, tree) for tree in variables.values())
+    return any(isinstance(tree, Mapping) for tree in found)
 
 
 def _mark_linen(model: Any, paths: Mapping[str, str | None], linen: Any) -> Any:

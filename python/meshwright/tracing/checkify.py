@@ -11,6 +11,7 @@ run where the operations run:
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -52,16 +53,11 @@ def _gather(node: Any) -> Any:
     return dataclasses.replace(node, _code=dict(zip(node._code, codes, strict=True)))
 
 
-def _check_body(primitive: Any) -> Any:
-    """The rule of a primitive that applies its body once."""
-
-    def rule(check, error, *args, jaxpr, **params):
-        errors, tree = jax.tree.flatten(error)
-        checked, out_tree = check(jaxpr, tree, *map(jax.typeof, (*errors, *args)))
-        outs = primitive.bind(*errors, *args, jaxpr=checked, **params)
-        return jax.tree.unflatten(out_tree, outs)
-
-    return rule
+def _check_body(primitive, check, error, *args, jaxpr, **params):
+    errors, tree = jax.tree.flatten(error)
+    checked, out_tree = check(jaxpr, tree, *map(jax.typeof, (*errors, *args)))
+    outs = primitive.bind(*errors, *args, jaxpr=checked, **params)
+    return jax.tree.unflatten(out_tree, outs)
 
 
 def _refuse_loop(check, error, *args, name, **params):
@@ -73,5 +69,5 @@ def _refuse_loop(check, error, *args, name, **params):
 
 
 for primitive in (primitives.named_computation_p, primitives.call_p):
-    compat.define_error_check(primitive, _check_body(primitive))
+    compat.define_error_check(primitive, functools.partial(_check_body, primitive))
 compat.define_error_check(primitives.for_p, _refuse_loop)

@@ -22,11 +22,10 @@ from .loops import LoopForm, carry_captured, without_dead_carry
 PLAIN_COMPUTATION_PREFIX = "partir_named_computation_call_"
 
 
-def _transpose_computation(params: bodies.Params) -> bodies.Params:
-    return dict(params, transpose_count=params["transpose_count"] + 1)
-
-
-named_computation_p = bodies.define("mpmd_named_computation", _transpose_computation)
+named_computation_p = bodies.define(
+    "mpmd_named_computation",
+    lambda params: dict(params, transpose_count=params["transpose_count"] + 1),
+)
 call_p = bodies.define("mpmd_call", lambda params: params)
 
 
