@@ -4,7 +4,7 @@
 An early value does not have the axis and is known to each part, a late one is known
 where the parts are combined. One with the axis is a sum of products, each of an array
 that is local to a part and a late one. Arrays are closures, which are called where a
-part or what combines them is traced, and there once.
+part or what combines them is traced, and there once (for each part, if they are late).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Context:
       values: arrays by variable.
       part: the number of the part, if it is one.
       stats: where the parts are combined, the statistics of each.
+      whole: the place that this is a part of.
     """
 
     def __init__(
@@ -48,9 +49,20 @@ class Context:
         values: dict[Any, Any],
         part: int | None = None,
         stats: Sequence[Sequence[Any]] = (),
+        whole: Context | None = None,
     ):
         self.values, self.part, self.stats = values, part, stats
+        self.whole = self if whole is None else whole
         self._done: dict[Any, Any] = {}
+
+    def of(self, part: int) -> Context:
+        """Where the parts are combined, what is late for one of them."""
+        return self.once(part, lambda: Context(self.values, part, self.stats, self))
+
+    @property
+    def own_stats(self) -> Sequence[Any]:
+        """The statistics of the part."""
+        return self.stats[self.part]
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """What a computation gives, the second time from memory."""
@@ -59,17 +71,17 @@ class Context:
         return self._done[key]
 
 
-# An array, from where it is evaluated; a late one of a part, from the part as well.
+# An array, from where it is evaluated.
 Get = Callable[[Context], Any]
-GetLate = Callable[[Context, int], Any]
 
 
 def once(get: Get) -> Get:
     return lambda context: context.once(get, lambda: get(context))
 
 
-def once_late(get: GetLate) -> GetLate:
-    return lambda context, part: context.once((get, part), lambda: get(context, part))
+def once_for_all(get: Get) -> Get:
+    """What is the same for all parts, where these are combined."""
+    return lambda context: once(get)(context.whole)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +107,8 @@ class Late:
       own: what a part takes in its place until then, of itself alone.
     """
 
-    get: GetLate
-    flat: Callable[[int], GetLate | None]
+    get: Get
+    flat: Callable[[int], Get | None]
     own: Get | None = None
 
 
@@ -105,7 +117,7 @@ class Product:
     """A local array times a late one; None is 1."""
 
     local: Get | None
-    late: GetLate | None
+    late: Get | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,18 +156,8 @@ def _of_one_type(eqn: Any, operands: Sequence[Any]) -> list[Any]:
     ]
 
 
-def apply(eqn: Any, locals_: Sequence[Get], **changed: Any) -> Get:
-    return once(lambda c: bind(eqn, [get(c) for get in locals_], **changed)[0])
-
-
-def apply_late(eqn: Any, lates: Sequence[GetLate], **changed: Any) -> GetLate:
-    return once_late(
-        lambda c, part: bind(eqn, [get(c, part) for get in lates], **changed)[0]
-    )
-
-
-def ignoring_part(get: Get) -> GetLate:
-    return lambda context, part: get(context)
+def apply(eqn: Any, operands: Sequence[Get], **changed: Any) -> Get:
+    return once(lambda c: bind(eqn, [get(c) for get in operands], **changed)[0])
 
 
 def resized(sizes: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
@@ -163,13 +165,13 @@ def resized(sizes: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
     return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
-def flat_of(get: GetLate, shape: Sequence[int]) -> Callable[[int], GetLate | None]:
+def flat_of(get: Get, shape: Sequence[int]) -> Callable[[int], Get | None]:
     return lambda axis: get if not shape or shape[axis] == 1 else None
 
 
 def combined(get: Get, shape: Sequence[int], own: Get | None = None) -> Late:
     """A value that is the same for all parts, computed once where they meet."""
-    late = ignoring_part(once(get))
+    late = once_for_all(get)
     return Late(late, flat_of(late, shape), own)
 
 
@@ -185,23 +187,21 @@ def each(eqn: Any, product: Product) -> Product:
     local, late = product.local, product.late
     if eqn.primitive.name == "neg":
         return negative(product)
-    return Product(local and apply(eqn, [local]), late and apply_late(eqn, [late]))
+    return Product(local and apply(eqn, [local]), late and apply(eqn, [late]))
 
 
 def negative(product: Product) -> Product:
     local, late = product.local, product.late
     if local is not None:
         return Product(once(lambda c: -local(c)), late)
-    return Product(None, once_late(lambda c, part: -late(c, part)))
+    return Product(None, once(lambda c: -late(c)))
 
 
 def times(a: Product, b: Product) -> Product:
-    local, late = a.local or b.local, a.late or b.late
-    if a.local and b.local:
-        local = once(lambda c: a.local(c) * b.local(c))
-    if a.late and b.late:
-        late = once_late(lambda c, part: a.late(c, part) * b.late(c, part))
-    return Product(local, late)
+    def product(x: Get | None, y: Get | None) -> Get | None:
+        return once(lambda c: x(c) * y(c)) if x and y else x or y
+
+    return Product(product(a.local, b.local), product(a.late, b.late))
 
 
 def exponential(product: Product) -> Product:
@@ -211,7 +211,7 @@ def exponential(product: Product) -> Product:
         raise UnsplittableError("takes the exponential of a product with a reduction")
     if late is None:
         return Product(once(lambda c: jnp.exp(local(c))), None)
-    return Product(None, once_late(lambda c, part: jnp.exp(late(c, part))))
+    return Product(None, once(lambda c: jnp.exp(late(c))))
 
 
 def inverse(products: Sequence[Product]) -> Product:
@@ -220,5 +220,5 @@ def inverse(products: Sequence[Product]) -> Product:
     local, late = products[0].local, products[0].late
     return Product(
         local and once(lambda c: 1 / local(c)),
-        late and once_late(lambda c, part: 1 / late(c, part)),
+        late and once(lambda c: 1 / late(c)),
     )

@@ -38,22 +38,19 @@ from .products import (
     Cut,
     Early,
     Get,
-    GetLate,
     Late,
     Product,
     UnsplittableError,
     apply,
-    apply_late,
     bind,
     combined,
     each,
     exponential,
     first_of,
-    ignoring_part,
     inverse,
     negative,
     once,
-    once_late,
+    once_for_all,
     resized,
     times,
 )
@@ -92,18 +89,15 @@ class Shards:
             else:
                 self._env[var] = Early(get, self._slice(get))
         self._walk(jaxpr)
-        self._outs = [self._read(atom) for atom in jaxpr.outvars]
-        for atom, out in zip(jaxpr.outvars, self._outs, strict=True):
+        outs = [self._read(atom) for atom in jaxpr.outvars]
+        for atom, out in zip(jaxpr.outvars, outs, strict=True):
             if isinstance(out, Cut):
                 raise ValueError(
                     f"{self._what}: a result is {atom.aval.str_short()}, with the "
                     f"vocabulary as its axis {out.axis}; return what is reduced over "
                     "the vocabulary, such as a loss, alone"
                 )
-        self._results = [
-            out.get if isinstance(out, Late) else ignoring_part(out.get)
-            for out in self._outs
-        ]
+        self._results = [out.get for out in outs]
 
     def part(self, number: int, weights: Sequence[Any], others: Sequence[Any]) -> Any:
         """The statistics of a part, from its rows of the weights."""
@@ -113,8 +107,8 @@ class Shards:
     def combine(self, stats: Sequence[Sequence[Any]], others: Sequence[Any]) -> Any:
         """The results, from the statistics of all parts."""
         given = [None] * self._num_weights + list(others)
-        context = Context(self._values(given), stats=stats)
-        return [get(context, 0) for get in self._results]
+        context = Context(self._values(given), stats=stats).of(0)
+        return [get(context) for get in self._results]
 
     def _values(self, args: Sequence[Any]) -> dict[Any, Any]:
         return dict(zip(self._closed.jaxpr.invars, args, strict=True))
@@ -215,7 +209,7 @@ class Shards:
     def _early(self, eqn: Any, values: Sequence[Early]) -> list[Early]:
         """What no weight leads to; of that a part computes no more than its share."""
 
-        every = once(lambda c: bind(eqn, [value.get(c) for value in values]))
+        every = once_for_all(lambda c: bind(eqn, [value.get(c) for value in values]))
         found = []
         for index in range(len(eqn.outvars)):
             get = functools.partial(lambda index, c: every(c)[index], index)
@@ -252,28 +246,25 @@ class Shards:
         )
 
     def _late(self, eqn: Any, values: Sequence[Any]) -> list[Late]:
-        getters = [
-            v.get if isinstance(v, Late) else ignoring_part(v.get) for v in values
-        ]
         owns = [v.own if isinstance(v, Late) else v.get for v in values]
-        every = once_late(lambda c, part: bind(eqn, [get(c, part) for get in getters]))
+        every = once(lambda c: bind(eqn, [value.get(c) for value in values]))
         own = None
         if None not in owns:
             own = once(lambda c: bind(eqn, [get(c) for get in owns]))
         found = []
         for index in range(len(eqn.outvars)):
-            get = functools.partial(lambda index, c, part: every(c, part)[index], index)
+            get = functools.partial(lambda index, c: every(c)[index], index)
             mine = own and functools.partial(lambda index, c: own(c)[index], index)
             found.append(Late(get, self._late_flat(eqn, values, get), mine))
         return found
 
     def _late_flat(
-        self, eqn: Any, values: Sequence[Any], get: GetLate
-    ) -> Callable[[int], GetLate | None]:
+        self, eqn: Any, values: Sequence[Any], get: Get
+    ) -> Callable[[int], Get | None]:
         """With one entry along an axis, where all entries along that are the same."""
         name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
 
-        def flat(axis: int) -> GetLate | None:
+        def flat(axis: int) -> Get | None:
             if not shape or shape[axis] == 1:
                 return get
             if name == "broadcast_in_dim" and len(values) == 1:
@@ -282,20 +273,18 @@ class Shards:
                 if axis in dims and operand[dims.index(axis)] != 1:
                     return None
                 one, inner = resized(shape, axis, 1), values[0].get
-                return lambda c, part: bind(eqn, [inner(c, part)], shape=one)[0]
+                return lambda c: bind(eqn, [inner(c)], shape=one)[0]
             if name in ELEMENTWISE:
                 getters = []
                 for value, atom in zip(values, eqn.invars, strict=True):
                     if isinstance(value, Late):
                         getter = value.flat(axis)
-                    elif not atom.aval.shape:
-                        getter = ignoring_part(value.get)
                     else:
-                        getter = None
+                        getter = None if atom.aval.shape else value.get
                     if getter is None:
                         return None
                     getters.append(getter)
-                return lambda c, part: bind(eqn, [g(c, part) for g in getters])[0]
+                return lambda c: bind(eqn, [get(c) for get in getters])[0]
             return None
 
         return flat
@@ -319,7 +308,7 @@ class Shards:
             return Cut(axis, (functools.reduce(times, map(exponential, sums[0])),))
         if name == "log" and len(sums[0]) == 1:
             (product,) = sums[0]
-            logs = [Product(None, apply_late(eqn, [product.late]))]
+            logs = [Product(None, apply(eqn, [product.late]))]
             if product.local is not None:
                 logs.append(Product(apply(eqn, [product.local]), None))
             return Cut(axis, tuple(logs))
@@ -349,10 +338,10 @@ class Shards:
             def shifted(context: Context) -> Any:
                 return local(context) - first_of(own(context), axis)
 
-            def off(context: Context, part: int) -> Any:
-                return first_of(context.stats[part][mine], axis) - flat(context, part)
+            def off(context: Context) -> Any:
+                return first_of(context.own_stats[mine], axis) - flat(context)
 
-            return Product(once(shifted), None), Product(None, once_late(off))
+            return Product(once(shifted), None), Product(None, once(off))
         if eqn.primitive.name == "sub":
             minus = tuple(negative(product) for product in sums[1])
             return (*sums[0], *minus)
@@ -407,7 +396,7 @@ class Shards:
             local, late = product.local, product.late
             return Product(
                 local and apply(eqn, [local], **params(self._rows)),
-                late and apply_late(eqn, [late], **params(1)),
+                late and apply(eqn, [late], **params(1)),
             )
 
         return Cut(to, tuple(map(move, value.products)))
@@ -437,7 +426,7 @@ class Shards:
 
             return combined(extreme, shape, own)
 
-        def of_part(product: Product) -> GetLate:
+        def of_part(product: Product) -> Get:
             # Without a late factor, other axes are reduced by the part as well.
             inside = axes if product.late is None else (axis,)
             local = product.local or (
@@ -449,10 +438,10 @@ class Shards:
                 lambda c: jnp.sum(local(c), axis=inside, keepdims=True)
             )
 
-            def term(context: Context, part: int) -> Any:
-                found = context.stats[part][stat]
+            def term(context: Context) -> Any:
+                found = context.own_stats[stat]
                 if product.late is not None:
-                    found = found * product.late(context, part)
+                    found = found * product.late(context)
                     ones = [size if at in rest else 1 for at, size in enumerate(whole)]
                     wide = jnp.broadcast_shapes(found.shape, tuple(ones))
                     found = jnp.sum(
@@ -467,13 +456,12 @@ class Shards:
         terms = [of_part(product) for product in value.products]
         return self._total(terms, shape, eqn.outvars[0].aval.dtype)
 
-    def _total(self, terms: Sequence[GetLate], shape: Any, dtype: Any) -> Late:
+    def _total(self, terms: Sequence[Get], shape: Any, dtype: Any) -> Late:
         """The sum over all parts."""
 
         def total(context: Context) -> Any:
-            found = [
-                term(context, part) for part in range(self._parts) for term in terms
-            ]
+            parts = map(context.of, range(self._parts))
+            found = [term(part) for part in parts for term in terms]
             return functools.reduce(jnp.add, found).astype(dtype)
 
         return combined(total, shape)
@@ -511,8 +499,7 @@ class Shards:
         result = apply(eqn, locals_)
         if side in contracted[at]:
             stat = self._add_stat(result)
-            term = lambda context, part: context.stats[part][stat]  # noqa: E731
-            return self._total([term], shape.shape, shape.dtype)
+            return self._total([lambda c: c.own_stats[stat]], shape.shape, shape.dtype)
         if side in batch[at]:
             to = list(batch[at]).index(side)
         else:
@@ -565,7 +552,7 @@ class Shards:
             label = labels(context)
             return (label >= 0) & (label < self._size)
 
-        def of_product(product: Product) -> GetLate:
+        def of_product(product: Product) -> Get:
             def share(context: Context) -> Any:
                 label = labels(context)
                 if not is_filled:
@@ -580,12 +567,12 @@ class Shards:
 
             stat = self._add_stat(share)
 
-            def term(context: Context, part: int) -> Any:
-                found = context.stats[part][stat]
+            def term(context: Context) -> Any:
+                found = context.own_stats[stat]
                 if product.late is None:
                     return found
                 one = resized(eqn.invars[0].aval.shape, axis, 1)
-                late = jnp.broadcast_to(product.late(context, part), one)
+                late = jnp.broadcast_to(product.late(context), one)
                 return found * taken(late, context, jnp.zeros_like(labels(context)))
 
             return term
@@ -597,7 +584,7 @@ class Shards:
             return total
 
         def filled(context: Context) -> Any:
-            value = total.get(context, 0)
+            value = total.get(context)
             fill = eqn.params["fill_value"]
             fill = jnp.asarray(jnp.nan if fill is None else fill, out.dtype)
             return jnp.where(wide(is_known(context)), value, fill)
