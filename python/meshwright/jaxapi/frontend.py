@@ -259,9 +259,9 @@ def bytes_of(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-def digest_of(array: np.ndarray) -> str:
-    """Some hexadecimal digits of what an array contains."""
-    found = hashlib.blake2b(bytes_of(np.ascontiguousarray(array)), digest_size=16)
+def digest_of(array: np.ndarray, size: int = 16) -> str:
+    """Some hexadecimal digits, for that many bytes, of what an array contains."""
+    found = hashlib.blake2b(bytes_of(np.ascontiguousarray(array)), digest_size=size)
     return found.hexdigest()
 
 

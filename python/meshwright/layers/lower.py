@@ -9,10 +9,11 @@ gets arrays, each one over the meshes of all stages (`programs.stacked`).
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -196,12 +197,6 @@ def _sides(
     )
 
 
-def _pieces(leaf: Any, cuts: Sequence[int] | None, make: Callable[..., Any]) -> Any:
-    if cuts is None:
-        return leaf
-    return Parts([make(leaf, stop - start) for start, stop in itertools.pairwise(cuts)])
-
-
 def _retraced(
     traced: Any,
     types: tuple[Sequence[Any], Mapping[str, Any]],
@@ -230,21 +225,17 @@ def _retraced(
 
     apart.__name__ = apart.__qualname__ = name
 
-    def piece(leaf: Any, rows: int) -> Any:
-        return jax.ShapeDtypeStruct(
-            (rows, *leaf.shape[1:]),
-            leaf.dtype,
-            sharding=getattr(leaf, "sharding", None),
-        )
+    def in_pieces(leaf: Any, cuts: Sequence[int] | None) -> Any:
+        if cuts is None:
+            return leaf
+        sizes = (stop - start for start, stop in itertools.pairwise(cuts))
+        shapes = ((rows, *leaf.shape[1:]) for rows in sizes)
+        type_of = functools.partial(jax.ShapeDtypeStruct, dtype=leaf.dtype)
+        sharding = getattr(leaf, "sharding", None)
+        return Parts([type_of(shape, sharding=sharding) for shape in shapes])
 
     leaves, tree = jax.tree.flatten(types)
-    args, kwargs = jax.tree.unflatten(
-        tree,
-        [
-            _pieces(leaf, cuts, piece)
-            for leaf, cuts in zip(leaves, sides.inputs, strict=True)
-        ],
-    )
+    args, kwargs = tree.unflatten(map(in_pieces, leaves, sides.inputs))
     args_info, kwargs_info = traced.args_info
     donated = {
         "donate_argnums": [i for i, info in enumerate(args_info) if _is_donated(info)],

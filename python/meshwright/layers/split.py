@@ -14,6 +14,7 @@ to be where another piece is. Where an operation wants the whole it is put toget
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -387,14 +388,13 @@ class _Body:
     def _reduce(self, eqn: Any, cuts: Sequence[int]) -> None:
         """A reduction over all rows: that of each piece, and of these."""
         (out,) = eqn.outvars
-        found = None
         combine = getattr(jax.lax, f"{combining(eqn)}_p")
-        for piece in self.pieces(eqn.invars[0], cuts):
-            result = compat.Var(out.aval)
-            self.eqns.append(eqn.replace(invars=[piece], outvars=[result]))
-            found = (
-                result
-                if found is None
-                else self._new(combine, [found, result], out.aval, **params_of(combine))
-            )
-        self.env[out] = _Value(out.aval, found)
+
+        def put(found: Any, piece: Any) -> Any:
+            return self._new(combine, [found, piece], out.aval, **params_of(combine))
+
+        found = (
+            self._new(eqn.primitive, [piece], out.aval, **eqn.params)
+            for piece in self.pieces(eqn.invars[0], cuts)
+        )
+        self.env[out] = _Value(out.aval, functools.reduce(put, found))

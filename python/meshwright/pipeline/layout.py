@@ -68,7 +68,7 @@ class Layout:
             letter: [piece] if callable(piece) else list(piece)
             for letter, piece in pieces.items()
         }
-        self._check({letter: len(found) for letter, found in given.items()}, "is given")
+        stages = self._in_stages(given)
         for letter, found in given.items():
             for index, piece in enumerate(found):
                 if not callable(piece):
@@ -76,12 +76,11 @@ class Layout:
                         f"{_WHAT}: {letter}[{index}] must be a function of what the "
                         f"piece before gives, got {piece!r}"
                     )
-        left = {letter: iter(found) for letter, found in given.items()}
         first = next(at for at, letters in enumerate(self.stages) if letters)
-        for number, letters in enumerate(self.stages):
-            if letters and number > first:
-                x = mark(x, Begins(number, first, len(self.stages)))
-            x = functools.reduce(lambda x, letter: next(left[letter])(x), letters, x)
+        for number, own in enumerate(stages):
+            if own and number > first:
+                x = mark(x, Begins(number, first, len(stages)))
+            x = functools.reduce(lambda x, piece: piece(x), own, x)
         return x
 
     def paths(self, **paths: str | Sequence[str]) -> list[str]:
@@ -110,10 +109,12 @@ class Layout:
             letter: [found] if isinstance(found, str) else list(found)
             for letter, found in paths.items()
         }
+        return [paths[0] for paths in self._in_stages(given)[1:]]
+
+    def _in_stages(self, given: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
         self._check({letter: len(found) for letter, found in given.items()}, "is given")
         left = {letter: iter(found) for letter, found in given.items()}
-        found = [[next(left[letter]) for letter in letters] for letters in self.stages]
-        return [paths[0] for paths in found[1:]]
+        return [[next(left[letter]) for letter in letters] for letters in self.stages]
 
     def _check(self, counts: Mapping[str, int], given: str) -> None:
         own = self.counts

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from ..core.order import present, reach
@@ -330,21 +331,16 @@ def _in_round(
             where = position[index]
             stage[index] = None if where is None else bisect.bisect_left(marks, where)
 
-    def of_value(index: int) -> int | None:
-        """Stage in which what an operation gives is read."""
-        if not is_mark(items[index]):
+    def beside(index: int, is_after: bool) -> int | None:
+        """The stage of an operation; of a mark, the one on a side of its border."""
+        item = items[index]
+        if not is_mark(item):
             return stage[index]
-        if index in numbers:
-            return numbers[index] + 1
-        return _boundary(items[index], tokens) + 1 - items[index].transposes % 2
+        border = numbers[index] if index in numbers else _boundary(item, tokens)
+        return border + (is_after != item.transposes % 2)
 
-    def of_reader(index: int) -> int | None:
-        """Stage in which what an operation reads is needed."""
-        if not is_mark(items[index]):
-            return stage[index]
-        if index in numbers:
-            return numbers[index]
-        return _boundary(items[index], tokens) + items[index].transposes % 2
+    of_value = functools.partial(beside, is_after=True)
+    of_reader = functools.partial(beside, is_after=False)
 
     backward = Backward(flat, stage, of_value, of_reader, after, free, outside=outside)
     backward.assign(count, marks)

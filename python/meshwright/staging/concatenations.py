@@ -19,6 +19,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import jax
@@ -421,14 +422,10 @@ class _Splitter:
                 sides = low - bounds[at], high - (bounds[-1] - bounds[at + 1]), 0
                 config = [(0, 0, 0)] * len(aval.shape)
                 config[layout.dim] = sides
-                is_whole = not any(sides)
-                found.append(
-                    value
-                    if is_whole
-                    else self._emit(
-                        jax.lax.pad_p, [value, zero], aval, padding_config=tuple(config)
-                    )
-                )
+                if any(sides):
+                    config = {"padding_config": tuple(config)}
+                    value = self._emit(jax.lax.pad_p, [value, zero], aval, **config)
+                found.append(value)
                 continue
             params = {"shape": aval.shape, "broadcast_dimensions": (), "sharding": None}
             found.append(self._emit(jax.lax.broadcast_in_dim_p, [zero], aval, **params))
@@ -497,15 +494,11 @@ class _Splitter:
         if name in _COMBINING or name == "dot_general":
             combine = _COMBINING.get(name, jax.lax.add_p)
             aval = eqn.outvars[0].aval
-            total = None
-            for pieces in self._operands(eqn):
-                found = self._emit(eqn.primitive, pieces, aval, **eqn.params)
-                total = (
-                    found
-                    if total is None
-                    else self._emit(combine, [total, found], aval)
-                )
-            return [total]
+            found = (
+                self._emit(eqn.primitive, pieces, aval, **eqn.params)
+                for pieces in self._operands(eqn)
+            )
+            return [reduce(lambda a, b: self._emit(combine, [a, b], aval), found)]
         layout, pieces = self._layouts[first], self._pieces[first]
         if name == "unstack":
             return [
@@ -525,14 +518,9 @@ class _Splitter:
             if not any(begins) and tuple(ends) == shape:
                 found.append(pieces[at])
                 continue
+            params = {"start_indices": tuple(begins), "limit_indices": tuple(ends)}
+            piece = [pieces[at]]
             found.append(
-                self._emit(
-                    jax.lax.slice_p,
-                    [pieces[at]],
-                    out.aval,
-                    start_indices=tuple(begins),
-                    limit_indices=tuple(ends),
-                    strides=None,
-                )
+                self._emit(jax.lax.slice_p, piece, out.aval, strides=None, **params)
             )
         return found

@@ -23,7 +23,7 @@ from ..jaxapi import frontend as compat
 from ..schedules.assignment import stage_assignment
 from ..tracing.bodies import discharged
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import body_of, source
+from ..tracing.scopes import body_of, source, with_body
 from .assign import Graph, Layout, Stages, is_mark, is_own
 from .auto import Divider
 from .emit import emit, stage_name
@@ -189,9 +189,7 @@ class _Cutter:
 
     def _operation(self, eqn: Any, mark: Any, tokens: Any, transposes: int) -> Any:
         """An operation with marks inside, whose body is cut."""
-        body = body_of(eqn)
-        if eqn.primitive is for_p:
-            body = eqn.params["jaxpr"]
+        body = body_of(eqn, or_repeats=True)
         if body is None or eqn.primitive is named_computation_p:
             refuse(eqn, mark)
         known = {
@@ -204,9 +202,7 @@ class _Cutter:
         for var, number in zip(eqn.outvars, found, strict=True):
             if number is not None:
                 tokens[var] = number
-        key = next(k for k, v in eqn.params.items() if v is body or v is body.jaxpr)
-        value = new if eqn.params[key] is body else new.jaxpr
-        return eqn.replace(params={**eqn.params, key: value})
+        return with_body(eqn, new)
 
     def _body(self, closed: Any, known: Any, transposes: int) -> Any:
         flat = flatten(closed, transposes, self._is_opened, self._config.max_loop_trips)

@@ -335,7 +335,11 @@ class _Assignment:
                 self._stage[index] = stage_at(position[index])
 
     def _giver(self, index: int) -> int | None:
-        """The stage to which a derivative of a mark goes back."""
+        """The stage of what an operation gives; a mark's derivative goes back to it."""
+        if index in self._begins:
+            return self._begins[index]
+        if not is_mark(self._items[index]):
+            return self._stage[index]
         eqn = self._items[index].eqn
         number = self._tokens.get(eqn.invars[0])
         if number is None:
@@ -350,7 +354,9 @@ class _Assignment:
         return self._begins.get(maker, self._stage[maker])
 
     def _reader(self, index: int) -> int | None:
-        """The stage in which what goes into a mark, or a derivative, is needed."""
+        """The stage in which what an operation reads is needed."""
+        if not is_mark(self._items[index]):
+            return self._stage[index]
         if index in self._begins:
             stage = self._begins[index]
             return self._previous.get(stage, stage)
@@ -360,23 +366,10 @@ class _Assignment:
         return self._begins[self._marks[number]]
 
     def _place_backward(self) -> None:
-        def of_value(index: int) -> int | None:
-            if index in self._begins:
-                return self._begins[index]
-            if is_mark(self._items[index]):
-                return self._giver(index)
-            return self._stage[index]
-
-        def of_reader(index: int) -> int | None:
-            if is_mark(self._items[index]):
-                return self._reader(index)
-            return self._stage[index]
-
         settle = functools.partial(self._settle, self._forward_readers())
         state = self._after, self._free
-        backward = Backward(
-            self._flat, self._stage, of_value, of_reader, *state, settle
-        )
+        sides = self._giver, self._reader
+        backward = Backward(self._flat, self._stage, *sides, *state, settle)
         backward.assign(len(self._towers))
         sum_at_the_end(self._flat, self._stage)
 

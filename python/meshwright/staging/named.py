@@ -13,7 +13,7 @@ from typing import Any
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, for_p, named_computation_p
-from ..tracing.scopes import body_of
+from ..tracing.scopes import body_of, with_body
 from .emit import rebuilt
 from .flatten import flatten
 
@@ -70,7 +70,7 @@ def _with_body_in_pieces(eqn: Any) -> Any:
         return eqn  # Around names, it is laid open with what is around it.
     body = eqn.params["jaxpr"]
     new = in_pieces(body)
-    return eqn if new is body else eqn.replace(params={**eqn.params, "jaxpr": new})
+    return eqn if new is body else with_body(eqn, new)
 
 
 def _is_opened(eqn: Any) -> bool:

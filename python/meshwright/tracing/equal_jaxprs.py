@@ -8,7 +8,6 @@ one callee in the program, one derivative, one compiled fragment.
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import jax
@@ -17,12 +16,6 @@ import numpy as np
 from ..jaxapi import frontend as compat
 
 _BY_TYPE = (bool, int, str, bytes, type(None))
-
-
-def _bytes_of(array: np.ndarray) -> Any:
-    data = np.ascontiguousarray(array)
-    digest = hashlib.blake2b(compat.bytes_of(data), digest_size=32).digest()
-    return "array", array.dtype, array.shape, digest
 
 
 class EqualJaxprs:
@@ -109,7 +102,11 @@ class EqualJaxprs:
         if isinstance(value, np.generic):
             return kind, value.dtype, value.tobytes()
         if isinstance(value, np.ndarray):
-            return kind, getattr(value, "weak_type", False), _bytes_of(value)
+            weak, digest = (
+                getattr(value, "weak_type", False),
+                compat.digest_of(value, 32),
+            )
+            return kind, weak, value.dtype, value.shape, digest
         if kind in (tuple, list):
             return kind, tuple(map(self._value, value))
         if kind is dict:

@@ -13,10 +13,10 @@ from typing import Any
 import jax
 
 from ..jaxapi import frontend as compat
-from .primitives import call_p, named_computation_p
+from .primitives import call_p, for_p, named_computation_p
 
-# Which parameter holds what an operation does, of those that only apply it.
-_TRANSPARENT = {
+# Which parameter holds what an operation does, of those that only apply or repeat it.
+_BODIES = {
     "jit": "jaxpr",
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
@@ -25,6 +25,7 @@ _TRANSPARENT = {
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     call_p.name: "jaxpr",
+    for_p.name: "jaxpr",
     named_computation_p.name: "jaxpr",
 }
 
@@ -39,20 +40,21 @@ def sources(eqn: Any) -> str:
     return compat.summarize_source(eqn.source_info, num_frames=64)
 
 
-def body_of(eqn: Any) -> Any | None:
-    """What an operation applies, as a closed jaxpr, if it only applies it."""
-    key = _TRANSPARENT.get(eqn.primitive.name)
-    if key is None:
+def body_of(eqn: Any, or_repeats: bool = False) -> Any | None:
+    """What an operation applies, as a closed jaxpr, if it only applies it.
+
+    Or repeats, as a loop of ours does.
+    """
+    if eqn.primitive is for_p and not or_repeats:
         return None
-    body = eqn.params[key]
-    return (
-        body if isinstance(body, compat.ClosedJaxpr) else compat.ClosedJaxpr(body, ())
-    )
+    body = eqn.params.get(_BODIES.get(eqn.primitive.name))
+    is_open = isinstance(body, compat.Jaxpr)
+    return compat.ClosedJaxpr(body, ()) if is_open else body
 
 
 def with_body(eqn: Any, body: Any) -> Any:
     """The operation with another body in the place of what `body_of` gave."""
-    key = _TRANSPARENT[eqn.primitive.name]
+    key = _BODIES[eqn.primitive.name]
     closed = isinstance(eqn.params[key], compat.ClosedJaxpr)
     value = body if closed else body.jaxpr
     return eqn.replace(params={**eqn.params, key: value})
@@ -64,7 +66,7 @@ def consts_as_operands(eqn: Any, body: Any) -> tuple[Any, Sequence[Any]]:
     An operation around an open jaxpr has no place for constants.
     """
     inner = body.jaxpr
-    key = _TRANSPARENT[eqn.primitive.name]
+    key = _BODIES[eqn.primitive.name]
     if isinstance(eqn.params[key], compat.ClosedJaxpr) or not body.consts:
         return body, ()
     invars = [*inner.constvars, *inner.invars]

@@ -19,7 +19,6 @@ import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
-from .primitives import for_p
 from .scopes import body_of, inlined, with_body
 
 _SLICES = ("dynamic_slice", "dynamic_update_slice")
@@ -192,15 +191,11 @@ class _Body:
         return compat.operation_at(eqn, primitive, operands, *eqn.outvars, **params)
 
     def _with_bodies(self, eqn: Any) -> Any:
-        body = eqn.params["jaxpr"] if eqn.primitive is for_p else body_of(eqn)
-        if body is None:
-            return eqn
-        new = static(body)
+        body = body_of(eqn, or_repeats=True)
+        new = body and static(body)
         if new is body:
             return eqn
         self.changes = True
-        if eqn.primitive is for_p:
-            return eqn.replace(params={**eqn.params, "jaxpr": new})
         return with_body(eqn, new)
 
 
