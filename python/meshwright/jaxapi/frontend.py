@@ -161,6 +161,16 @@ def look_up(table: Mapping[Any, Any], atom: Any, default: Any = None) -> Any:
     return table.get(atom, default) if is_variable(atom) else default
 
 
+def remade(closed: Any, consts: Any = None, **parts: Any) -> Any:
+    """A closed jaxpr with other parts, whose inputs and results have no names."""
+    unnamed = closed.jaxpr.debug_info.with_unknown_names()
+    new = closed.jaxpr.replace(**parts, debug_info=unnamed)
+    sides = new.constvars, new.invars, new.outvars
+    effects = _FOUND["make_jaxpr_effects"](*sides, new.eqns)
+    consts = closed.consts if consts is None else consts
+    return ClosedJaxpr(new.replace(effects=effects), consts)
+
+
 def merge(
     flags: Iterable[bool], chosen: Iterable[Any], others: Iterable[Any]
 ) -> list[Any]:

@@ -92,15 +92,14 @@ class _Splitter:
                 outvars += body.pieces(atom, plan.cuts(atom))
             else:
                 outvars.append(body.whole(atom))
-        new = jaxpr.replace(
+        return compat.remade(
+            closed,
+            [*closed.consts, *(const for _, const in body.consts)],
             constvars=[*jaxpr.constvars, *(var for var, _ in body.consts)],
             invars=invars,
             outvars=outvars,
             eqns=body.eqns,
-            debug_info=jaxpr.debug_info.with_unknown_names(),
         )
-        consts = [*closed.consts, *(const for _, const in body.consts)]
-        return compat.ClosedJaxpr(new, consts)
 
     def body(self, closed: Any, plan: Plan) -> Any:
         """A body that takes and gives in pieces all that is cut."""

@@ -116,13 +116,13 @@ def with_sums(
         elif (total := add_to(outvars[index])) is not None:
             outvars[index] = total
             done.append((index, [[index]]))
-    new = jaxpr.replace(
+    new = compat.remade(
+        closed,
         invars=[*jaxpr.invars, *sums],
         eqns=_without_unread([*eqns, *after], outvars),
         outvars=outvars,
-        debug_info=jaxpr.debug_info.with_unknown_names(),
     )
-    return compat.ClosedJaxpr(new, closed.consts), done
+    return new, done
 
 
 def _without_unread(eqns: Sequence[Any], outvars: Sequence[Any]) -> list[Any]:
@@ -195,13 +195,7 @@ def _owners(
     if first_mark(jaxpr) is None:
         return owners
     # What applies a function with marks is opened: its results are those of parts.
-    seen = compat.ClosedJaxpr(
-        jaxpr.replace(
-            outvars=list(parts), debug_info=jaxpr.debug_info.with_unknown_names()
-        ),
-        closed.consts,
-    )
-    flat = flatten(seen, opens=has_terms)
+    flat = flatten(compat.remade(closed, outvars=list(parts)), opens=has_terms)
     inputs = flat.invars[len(flat.consts) :]
     known = {inputs[at]: number for at, number in marks.items()}
     stages = by_marks(flat, known, count).stage
@@ -321,21 +315,20 @@ def _addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
 
 def _added_inside(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
     """A named computation that adds to one of its results, and the new result."""
-    body = eqn.params["jaxpr"]
-    jaxpr = body.jaxpr
+    jaxpr = eqn.params["jaxpr"].jaxpr
     inner = jaxpr.outvars[eqn.outvars.index(var)]
     operand = compat.Var(before.aval)
     added, sum_inside = _addition(eqn, inner, operand)
-    new = jaxpr.replace(
+    body = compat.remade(
+        eqn.params["jaxpr"],
         invars=[*jaxpr.invars, operand],
         eqns=[*jaxpr.eqns, *added],
         outvars=[*jaxpr.outvars, sum_inside],
-        debug_info=jaxpr.debug_info.with_unknown_names(),
     )
     total = compat.Var(before.aval)
     eqn = eqn.replace(
         invars=[*eqn.invars, before],
         outvars=[*eqn.outvars, total],
-        params={**eqn.params, "jaxpr": compat.ClosedJaxpr(new, body.consts)},
+        params={**eqn.params, "jaxpr": body},
     )
     return eqn, total

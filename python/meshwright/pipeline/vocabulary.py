@@ -122,17 +122,11 @@ class _Cut:
         closed, result = jax.make_jaxpr(flat, return_shape=True)(*shown, *others)
         self._tree = jax.tree.structure(result)
         # What the function captures is an argument like others.
-        jaxpr = closed.jaxpr
-        invars = jaxpr.invars
-        jaxpr = jaxpr.replace(
-            constvars=[],
-            invars=[*invars[: len(shown)], *jaxpr.constvars, *invars[len(shown) :]],
-            debug_info=jaxpr.debug_info.with_unknown_names(),
-        )
+        invars, count = closed.jaxpr.invars, len(shown)
+        invars = [*invars[:count], *closed.jaxpr.constvars, *invars[count:]]
+        without_consts = compat.remade(closed, (), constvars=[], invars=invars)
         self._others = [*map(jnp.asarray, closed.consts), *map(jnp.asarray, others)]
-        self._shards = Shards(
-            what, compat.ClosedJaxpr(jaxpr, ()), len(shown), self._count
-        )
+        self._shards = Shards(what, without_consts, count, self._count)
 
     def embed(self) -> Any:
         """The results, whose parts are combined where they are read."""
@@ -229,10 +223,9 @@ def _apply(
     passed = [compat.look_up(given, out) for out in jaxpr.outvars]
     is_made = [value is None for value in passed]
     made = list(itertools.compress(jaxpr.outvars, is_made))
-    new = jaxpr.replace(outvars=made, debug_info=jaxpr.debug_info.with_unknown_names())
     outs = primitives.named_computation_p.bind(
         *traced.operands,
-        jaxpr=compat.ClosedJaxpr(new, traced.jaxpr.consts),
+        jaxpr=compat.remade(traced.jaxpr, outvars=made),
         name=name,
         transpose_count=transposes,
     )

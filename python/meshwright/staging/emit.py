@@ -152,15 +152,8 @@ def rebuilt(closed: Any, flat: Flat, outs: Sequence[Any], eqns: Sequence[Any]) -
     """A closed jaxpr with the inputs of `closed`, which was laid open."""
     count = len(flat.consts)
     constvars, invars = flat.invars[:count], flat.invars[count:]
-    effects = compat.make_jaxpr_effects(constvars, invars, outs, eqns)
-    new = closed.jaxpr.replace(
-        constvars=constvars,
-        invars=invars,
-        outvars=outs,
-        eqns=eqns,
-        effects=effects,
-    )
-    return compat.ClosedJaxpr(new, flat.consts)
+    sides = {"constvars": constvars, "invars": invars, "outvars": outs}
+    return compat.remade(closed, flat.consts, **sides, eqns=eqns)
 
 
 class _Emitter:
@@ -271,15 +264,9 @@ class _Emitter:
             if var in leaving and var not in copied
         ]
         stage, count = part.key
-        jaxpr = self._closed.jaxpr.replace(
-            constvars=[],
-            invars=operands,
-            outvars=results,
-            eqns=body,
-            effects=compat.make_jaxpr_effects([], operands, results, body),
-            debug_info=self._closed.jaxpr.debug_info.with_unknown_names(),
+        inner = compat.remade(
+            self._closed, (), constvars=[], invars=operands, outvars=results, eqns=body
         )
-        inner = compat.ClosedJaxpr(jaxpr, ())
         first = self._eqns[part.indices[0]]
         return first.replace(
             primitive=named_computation_p,

@@ -156,15 +156,14 @@ def _joined(items: Sequence[Item], first: int, second: int) -> list[Item]:
         )
     a, b = items[first].eqn, items[second].eqn
     x, y = a.params["jaxpr"], b.params["jaxpr"]
-    jaxpr = y.jaxpr.replace(
+    body = compat.remade(
+        y,
+        [*x.consts, *y.consts],
         constvars=[*x.jaxpr.constvars, *y.jaxpr.constvars],
         invars=[*x.jaxpr.invars, *y.jaxpr.invars],
         outvars=[*x.jaxpr.outvars, *y.jaxpr.outvars],
         eqns=[*x.jaxpr.eqns, *y.jaxpr.eqns],
-        effects=x.jaxpr.effects | y.jaxpr.effects,
-        debug_info=y.jaxpr.debug_info.with_unknown_names(),
     )
-    body = compat.ClosedJaxpr(jaxpr, [*x.consts, *y.consts])
     eqn = b.replace(
         invars=[*a.invars, *b.invars],
         outvars=[*a.outvars, *b.outvars],

@@ -57,14 +57,7 @@ def carry_captured(
     outvars = list(jaxpr.jaxpr.outvars)
     if written_first:
         outvars = outvars[len(written) :] + outvars[: len(written)]
-    constvars, eqns = jaxpr.jaxpr.constvars, jaxpr.jaxpr.eqns
-    body = jaxpr.jaxpr.replace(
-        invars=invars,
-        outvars=outvars,
-        effects=compat.make_jaxpr_effects(constvars, invars, outvars, eqns),
-        debug_info=jaxpr.jaxpr.debug_info.with_unknown_names(),
-    )
-    return compat.ClosedJaxpr(body, jaxpr.consts)
+    return compat.remade(jaxpr, invars=invars, outvars=outvars)
 
 
 def without_dead_carry(
@@ -89,11 +82,7 @@ def without_dead_carry(
         carried = read[num_fixed:-1]
         grown = [a or b for a, b in zip(needed, carried, strict=True)]
     kept = [*read[:num_fixed], *needed]
-    jaxpr = body.jaxpr.replace(
-        invars=list(itertools.compress(invars, [*kept, True])),
-        debug_info=body.jaxpr.debug_info.with_unknown_names(),
-    )
-    body = compat.ClosedJaxpr(jaxpr, body.consts)
+    body = compat.remade(body, invars=[*itertools.compress(invars, [*kept, True])])
     operands = list(itertools.compress(eqn.invars, kept))
     num_fixed = sum(read[:num_fixed])
     return kept, eqn.replace(
