@@ -119,19 +119,17 @@ def make_config(
             **dict.fromkeys(inferred, True),
             **(partitioning_options or {}),
         }
-    name_to_mesh_assignment = (
-        {} if name_to_mesh_assignment is None else name_to_mesh_assignment
-    )
+    elif name_to_mesh_assignment is None:
+        name_to_mesh_assignment = {}
     meshes_of_stages = stage_meshes(stage_to_mesh, topology)
     check_trips(max_loop_trips)
     check_mapping("name_to_mesh_assignment", name_to_mesh_assignment, "{'f': 'm0'}")
     check_meshes("name_to_mesh_assignment", name_to_mesh_assignment.values(), topology)
-    check_meshes(
-        "input_mesh_assignment", jax.tree.leaves(input_mesh_assignment), topology
+    given, wanted = map(
+        jax.tree.leaves, (input_mesh_assignment, output_mesh_assignment)
     )
-    check_meshes(
-        "output_mesh_assignment", jax.tree.leaves(output_mesh_assignment), topology
-    )
+    check_meshes("input_mesh_assignment", given, topology)
+    check_meshes("output_mesh_assignment", wanted, topology)
     if name_to_stage_assignment is not None:
         check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
     stages = dict(name_to_stage_assignment or {})
@@ -156,8 +154,7 @@ def make_config(
             PipelineSchedule,
             "; mw.get_pipeline_schedule gives one by its name",
         )
-    assigned = jax.tree.leaves((input_mesh_assignment, output_mesh_assignment))
-    if read_input_output_mesh_from_shardings and assigned:
+    if read_input_output_mesh_from_shardings and (given or wanted):
         raise ValueError(
             "read_input_output_mesh_from_shardings: input_mesh_assignment and "
             "output_mesh_assignment must be left out, the meshes come from the "

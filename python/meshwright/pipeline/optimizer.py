@@ -257,18 +257,6 @@ class _Part:
     outputs: list[int]
     gradient: int | None
 
-    def branch(self, form: tuple[Any, list[int]]) -> Callable[..., list[Any]]:
-        closed, inputs = form
-
-        def branch(kept: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-            found = bodies.run(closed, [given[at] for at in inputs])
-            return [
-                jax.lax.convert_element_type(new, old.dtype)
-                for new, old in zip(found, kept, strict=True)
-            ]
-
-        return branch
-
     def _choose(
         self,
         results: list[Any],
@@ -294,16 +282,27 @@ class _Part:
         self, results: list[Any], is_right: Any, inputs: Sequence[Any], total: Any
     ) -> None:
         """Updates, or without a norm leaves what would be wrong for later."""
-        wrong = _keep if total is None else self.branch(self.clipped)
-        given = [*inputs, total]
-        self._choose(results, is_right, self.branch(self.plain), wrong, given)
+        right = functools.partial(_branch, self.plain)
+        wrong = _keep if total is None else functools.partial(_branch, self.clipped)
+        self._choose(results, is_right, right, wrong, [*inputs, total])
 
     def correct(
         self, results: list[Any], is_right: Any, inputs: Sequence[Any], total: Any
     ) -> None:
         """Replaces an update that is wrong."""
-        clipped = self.branch(self.clipped)
+        clipped = functools.partial(_branch, self.clipped)
         self._choose(results, is_right, _keep, clipped, [*inputs, total])
+
+
+def _branch(
+    form: tuple[Any, list[int]], kept: Sequence[Any], given: Sequence[Any]
+) -> list[Any]:
+    closed, inputs = form
+    found = bodies.run(closed, [given[at] for at in inputs])
+    return [
+        jax.lax.convert_element_type(new, old.dtype)
+        for new, old in zip(found, kept, strict=True)
+    ]
 
 
 def _keep(kept: Sequence[Any], given: Sequence[Any]) -> list[Any]:

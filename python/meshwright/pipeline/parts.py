@@ -109,8 +109,8 @@ class Parts:
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         """Applies an operation piece by piece, if `other` can be taken apart."""
-        ends = list(itertools.accumulate(piece.shape[0] for piece in self.pieces))
-        limits = list(zip([0, *ends], ends, strict=False))
+        sizes = (piece.shape[0] for piece in self.pieces)
+        limits = list(itertools.pairwise(itertools.accumulate(sizes, initial=0)))
         if isinstance(other, Parts):
             if [len(piece) for piece in other.pieces] != [b - a for a, b in limits]:
                 return operation(jnp.asarray(self), jnp.asarray(other))
@@ -165,8 +165,7 @@ def bounds(layers: int, stages: int) -> list[tuple[int, int]]:
     """First layer and end of each stage; the first stages have one more layer."""
     size, more = divmod(layers, stages)
     sizes = [size + (stage < more) for stage in range(stages)]
-    ends = list(itertools.accumulate(sizes))
-    return list(zip([0, *ends], ends, strict=False))
+    return list(itertools.pairwise(itertools.accumulate(sizes, initial=0)))
 
 
 def count_layers(

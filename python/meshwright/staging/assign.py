@@ -70,22 +70,18 @@ class Layout:
 def _layout(own: list[Item]) -> Layout | None:
     """What the marks say of the numbers of their stages, if all come from a layout."""
     begins = [item.eqn.params.get("begins") for item in own]
-    known = [entry for entry in begins if entry is not None]
-    if not known:
+    first = next(iter(present(begins)), None)
+    if first is None:
         return None
-    first = known[0]
-    if len(known) < len(begins) or any(entry[1:] != first[1:] for entry in known):
-        other = next(
-            item
-            for item, entry in zip(own, begins, strict=True)
-            if entry is None or entry[1:] != first[1:]
-        )
+    for item, entry in zip(own, begins, strict=True):
+        if entry is not None and entry[1:] == first[1:]:
+            continue
         raise ValueError(
-            f"{source(other.eqn)}: stage_boundary between the stages of a "
+            f"{source(item.eqn)}: stage_boundary between the stages of a "
             "mw.pipeline.layout, which has all marks of a model; remove this mark, and "
             "end the stage in the layout"
         )
-    return Layout((first.first, *(entry.stage for entry in known)), first.count)
+    return Layout((first.first, *(entry.stage for entry in begins)), first.count)
 
 
 @dataclasses.dataclass(frozen=True)

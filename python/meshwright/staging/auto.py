@@ -24,7 +24,7 @@ from .flatten import Flat, flatten
 from .inner_gradients import count_by_work
 from .line import Lining, Order
 from .outside import place_outside
-from .recomputed import is_recomputed, repeated
+from .recomputed import is_recomputed, originals, repeated
 from .search import best_cuts, make_line
 
 # A nested function is opened if it costs more than a stage divided by this.
@@ -293,21 +293,14 @@ def _calls(jaxpr: Any) -> Iterator[Any]:
 
 def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
     """Lets a stage read the forward value of what another one recomputes."""
-    first = repeated(flat)
-    saved = {
-        var: (index, original)
-        for index, at in first.items()
-        for var, original in zip(
-            flat.items[index].eqn.outvars, flat.items[at].eqn.outvars, strict=True
-        )
-    }
+    saved, producer = originals(flat, repeated(flat)), flat.table.producer
     for index, item in enumerate(flat.items):
-        reads = list(item.eqn.invars)
-        for position, atom in enumerate(reads):
-            if compat.is_variable(atom) and atom in saved:
-                maker, original = saved[atom]
-                if stage[maker] != stage[index]:
-                    reads[position] = original
+        reads = [
+            saved[atom]
+            if compat.look_up(saved, atom) and stage[producer[atom]] != stage[index]
+            else atom
+            for atom in item.eqn.invars
+        ]
         item.eqn = item.eqn.replace(invars=reads)
 
 

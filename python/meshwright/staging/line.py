@@ -25,7 +25,7 @@ from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .origins import Origins
-from .recomputed import is_recomputed, repeated
+from .recomputed import is_recomputed, originals, repeated
 from .terms import is_float, is_number
 from .twins import find_twins
 
@@ -84,13 +84,7 @@ class Lining:
         self._twins: dict[int, list[int]] = {}
         self._first = repeated(flat)
         # What is recomputed to what that is of the forward pass.
-        self._originals: dict[Any, Any] = {
-            var: original
-            for index, at in self._first.items()
-            for var, original in zip(
-                self._items[index].eqn.outvars, self._items[at].eqn.outvars, strict=True
-            )
-        }
+        self._originals = originals(flat, self._first)
 
     def order(self, outside: float = 0, folds: bool = False) -> Order:
         """The body in line.
@@ -565,7 +559,7 @@ class Lining:
             left += new
 
     def _place_backward(self) -> None:
-        first, originals = self._first, self._originals
+        first = self._first
         for index, item in enumerate(self._items):
             if not item.transposes or self._is_fixed(index):
                 continue
@@ -587,7 +581,9 @@ class Lining:
                 where
                 for var in compat.variables(item.eqn.invars)
                 if self._table.producer.get(var) not in self._unlined
-                and (where := self._last_read(originals.get(var, var), item, limit))
+                and (
+                    where := self._last_read(self._originals.get(var, var), item, limit)
+                )
                 is not None
             ]
             if limit is not None:

@@ -113,25 +113,17 @@ def _with_mark(
     where: str, args: Any, kwargs: Any, tower: str | None
 ) -> tuple[Any, Any]:
     """Arguments of a call after a mark: the first of them that has arrays, or all."""
-    if tower is not None:
-        given = {**dict(enumerate(args)), **kwargs}
-        wanted = {key: arg for key, arg in given.items() if _has_arrays(arg)}
-        if wanted:
-            passed = stage_boundary(list(wanted.values()), tower)
-            given |= dict(zip(wanted, passed, strict=True))
-            return tuple(given[i] for i in range(len(args))), {
-                name: given[name] for name in kwargs
-            }
-    for index, arg in enumerate(args):
-        if _has_arrays(arg):
-            return (*args[:index], stage_boundary(arg), *args[index + 1 :]), kwargs
-    for name, arg in kwargs.items():
-        if _has_arrays(arg):
-            return args, {**kwargs, name: stage_boundary(arg)}
-    raise TypeError(
-        f"{_WHAT}: {where} is called without an array, and a mark needs one; give the "
-        "path of a module that is called with activations"
-    )
+    given = {**dict(enumerate(args)), **kwargs}
+    wanted = [key for key, arg in given.items() if _has_arrays(arg)]
+    if not wanted:
+        raise TypeError(
+            f"{_WHAT}: {where} is called without an array, and a mark needs one; give "
+            "the path of a module that is called with activations"
+        )
+    marked = wanted if tower is not None else wanted[:1]
+    passed = stage_boundary([given[key] for key in marked], tower)
+    given |= dict(zip(marked, passed, strict=True))
+    return tuple(given[at] for at in range(len(args))), {k: given[k] for k in kwargs}
 
 
 def _has_arrays(arg: Any) -> bool:

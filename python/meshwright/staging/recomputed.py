@@ -50,6 +50,17 @@ def repeated(flat: Flat) -> dict[int, int]:
     return found
 
 
+def originals(flat: Flat, first: Mapping[int, int]) -> dict[Any, Any]:
+    """For each value that is recomputed, what `repeated` found it to be of."""
+    return {
+        var: original
+        for index, at in first.items()
+        for var, original in zip(
+            flat.items[index].eqn.outvars, flat.items[at].eqn.outvars, strict=True
+        )
+    }
+
+
 def _same_place(
     flat: Flat, item: Item, alike: Sequence[int], original: Mapping[Any, Any]
 ) -> int:
