@@ -68,16 +68,11 @@ def lower(
     external: Mapping[int, Any],
     reported: set[str],
 ) -> Lowered:
-    """Lowers a traced function, with its stacked layers in parts if there are any.
+    """`lower_traced` for a function, with its stacked layers in parts if it has any.
 
     Args:
-      traced: the function.
       types: its arguments that are not static, as they were given to JAX.
       options: options of `jax.jit` that are about shardings, and `keep_unused`.
-      name: as for `lower_traced`, like what follows.
-
-    Returns:
-      The lowered function.
     """
     rest = name, config, requested
     given = {

@@ -50,16 +50,12 @@ def _limits(cuts: Sequence[int]) -> list[tuple[int, int]]:
 def split_layers(
     closed: Any, plan: Plan, inputs: Sequence[bool], outputs: Sequence[bool]
 ) -> Any:
-    """Takes the layers of a program apart.
+    """A program that takes and gives some arrays in pieces.
 
     Args:
-      closed: the program, a closed jaxpr.
       plan: what belongs together in it.
       inputs: for each input whether it comes in pieces.
       outputs: the same for the results.
-
-    Returns:
-      A closed jaxpr with the pieces of an array in its place.
     """
     return _Splitter().program(closed, plan, inputs, outputs)
 

@@ -90,11 +90,8 @@ class Chunked:
         """The loss and the gradients by the first argument.
 
         Args:
-          args: arguments, of which the first is differentiated.
-          kwargs: keyword arguments.
           parts: for each microbatch and each of its chunks, arguments that it has in
             the place of those.
-          cuts: how sequences are cut.
 
         Raises:
           ValueError: the function is to be divided by `mw.auto`.

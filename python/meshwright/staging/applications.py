@@ -50,7 +50,6 @@ def marks_before(
     """The bits of the marks that each operation comes after.
 
     Args:
-      flat: the body.
       bits: of each mark.
       counts: whether an operation passes on what its operands come after.
     """
@@ -95,7 +94,6 @@ def find_rounds(
     """Divides a body into rounds.
 
     Args:
-      flat: the body.
       marks: the model's own marks.
       is_backward: whether an operation is of the gradient of all.
 

@@ -148,7 +148,6 @@ def number_tokens(
     """The border that each token of a body comes from.
 
     Args:
-      flat: the body.
       known: numbers of the tokens among its inputs.
       numbers: of the borders at which its marks are.
     """
@@ -232,12 +231,7 @@ def _check_inner(flat: Flat, is_derived: bool) -> None:
 
 
 def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
-    """Assigns the operations of a body to the stages of one chain, by its marks.
-
-    Args:
-      flat: the body.
-      known: numbers of the tokens among its inputs.
-      count: number of stages, if it has no mark of the model's own.
+    """`graph.by_marks` for the stages of one chain.
 
     Raises:
       ValueError: derivatives or applications of the function with the marks that
@@ -296,14 +290,7 @@ def by_chain(flat: Flat, known: Mapping[object, int], count: int) -> Stages:
 def _in_round(
     flat: Flat, cuts: Sequence[Sequence[int]], known: Mapping[object, int], count: int
 ) -> Stages:
-    """Assigns the operations of one round.
-
-    Args:
-      flat: these operations.
-      cuts: the marks at each border.
-      known: numbers of the tokens among the inputs.
-      count: number of stages, if there is no mark of the model's own.
-    """
+    """Assigns the operations of one round, `flat`, with these marks at each border."""
     items = flat.items
     numbers = {mark: number for number, cut in enumerate(cuts) for mark in cut}
     tokens = number_tokens(flat, known, numbers)
@@ -378,7 +365,6 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     which a search goes on: each stays where it is.
 
     Args:
-      flat: the body.
       level: of each operation, how many cuts it comes after.
       free: whether each belongs to no stage; is changed.
     """
@@ -472,7 +458,6 @@ class Backward:
     are outside of all stages, and so are those after them.
 
     Args:
-      flat: the body.
       stage: of each operation, as far as it is known; is changed.
       of_value: the stage in which what an operation gives is read.
       of_reader: the stage in which what an operation reads is needed.

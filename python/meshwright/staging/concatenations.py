@@ -240,15 +240,8 @@ class Concatenations:
         return layout if layout.piece_with(low, end) is not None else None
 
     def split(self, items: list[Any], outs: list[Any]) -> tuple[list[Any], list[Any]]:
-        """The operations of a body on pieces, where that gets along without the whole.
-
-        Args:
-          items: the operations that were visited, each with an `eqn`.
-          outs: the results.
-
-        Returns:
-          Both, with new ones for these.
-        """
+        """The operations that were visited, each with an `eqn`, and the results of the
+        body: on pieces, where that gets along without the whole."""
         if not self._layouts:
             return items, outs
         wanted = self._wanted(items, outs)

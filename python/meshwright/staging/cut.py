@@ -73,10 +73,6 @@ class Found:
 def cut(closed: Any, config: Config) -> tuple[Any, Config]:
     """Makes named computations of what is between the marks of a program.
 
-    Args:
-      closed: the traced program, a closed jaxpr.
-      config: what the user configured.
-
     Returns:
       The program, and the config with the stages that were found; both as they
       were if there is no mark.
@@ -148,7 +144,6 @@ class _Cutter:
         """Cuts a body, or the calls in it.
 
         Args:
-          closed: the body.
           known: numbers of the marks whose tokens are inputs, by their positions.
           transposes: how often the body was transposed.
 

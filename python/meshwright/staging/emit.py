@@ -135,8 +135,7 @@ def emit(
     """The body again, with a named computation for each stage.
 
     Args:
-      closed: the closed jaxpr that the body comes from.
-      flat: the body, laid open.
+      closed: what was laid open as `flat`.
       stage: stage of each operation, None for what belongs to none.
       graph: what feeds what, if the stages are no chain.
 

@@ -62,13 +62,8 @@ _COMPANIONS = 3
 
 
 class Lining:
-    """Puts a body in line.
-
-    Args:
-      flat: the body.
-      copied: operations that each stage makes for itself.
-      apart: operations that are left out.
-    """
+    """Puts a body in line, but for operations that each stage makes for itself, and
+    those that are left out."""
 
     def __init__(self, flat: Flat, copied: Set[int], apart: Set[int] = frozenset()):
         self._flat, self._items, self._copied = flat, flat.items, copied

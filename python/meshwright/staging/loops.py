@@ -77,17 +77,7 @@ def rows_of(eqn: Any, operands: Sequence[Any]) -> Sequence[Any]:
 
 
 def expand(eqn: Any, operands: Sequence[Any], run: Run, max_trips: int) -> list[Any]:
-    """Writes out a loop or a conditional.
-
-    Args:
-      eqn: the operation, one of those that `is_expandable` accepts.
-      operands: what it reads.
-      run: gives the results of a function of operands.
-      max_trips: the most trips of a loop.
-
-    Returns:
-      Its results.
-    """
+    """The results of a loop or conditional that `is_expandable`, written out."""
     kind = {"while": _while, "scan": _scan, "cond": _cond}[eqn.primitive.name]
     return kind(eqn, list(operands), run, max_trips)
 

@@ -38,11 +38,7 @@ def _is_around_names(eqn: Any) -> bool:
 
 
 def in_pieces(closed: Any) -> Any:
-    """The program on pieces of concatenations, where it gets along without the whole.
-
-    Args:
-      closed: the traced program, a closed jaxpr.
-    """
+    """A program on pieces of concatenations, where that is possible."""
     new = _rewritten(closed)
     return closed if new is None else new
 

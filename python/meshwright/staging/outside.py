@@ -31,8 +31,6 @@ def place_outside(
     """Finds what is in no stage, for cuts in the line of a body.
 
     Args:
-      flat: the body.
-      order: the same in line.
       cuts: positions in line, ascending; None to find all terms that may be outside,
         wherever cuts are.
       copied: operations that each stage makes for itself.

@@ -54,7 +54,6 @@ class Terms:
     """The terms of a body.
 
     Args:
-      flat: the body.
       is_early: which operations are forward ones that depend on no mark.
       position: where each forward operation counts as written, by what reads it first.
       stage_at: the stage in which something that is written at a position is.
@@ -265,8 +264,6 @@ def is_movable(
     """Whether a transposed operation makes something large where that is read.
 
     Args:
-      flat: the body.
-      index: the operation.
       after: which forward operations depend on a mark.
       movable: the operations before it of which that is true.
       of_number: whether it has to be made of a cotangent's number.

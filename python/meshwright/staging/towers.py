@@ -40,12 +40,7 @@ def _check_names(config: Config, graph: Graph) -> None:
 
 
 def place_towers(config: Config, graph: Graph, meshes: Sequence[str]) -> dict[int, str]:
-    """The mesh of each stage.
-
-    Args:
-      config: what the user configured.
-      graph: the stages that were found.
-      meshes: those of the topology that take part in schedules.
+    """The mesh of each stage, one of those that take part in schedules.
 
     Raises:
       ValueError: a tower without meshes, or more stages than meshes.

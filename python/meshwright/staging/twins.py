@@ -35,9 +35,6 @@ def find_twins(
     """Finds the twins of each operation that has some, itself among them.
 
     Args:
-      items: the operations of the body.
-      operands: for each operation those whose values it reads.
-      forward: the operations of the forward pass.
       weights: arrays of floats among the body's inputs that operations read with
         something else: as they are, or what is made of one alone.
       differentiated: those of which the backward pass reads something.

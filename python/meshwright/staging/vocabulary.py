@@ -50,10 +50,6 @@ def has_parts(jaxpr: Any) -> bool:
 def place_parts(jaxpr: Any, config: Config) -> tuple[Config, int]:
     """Gives the parts of a vocabulary their meshes and stages.
 
-    Args:
-      jaxpr: the program.
-      config: what the user configured.
-
     Returns:
       The config, and how many stages there are beside those between marks.
 
@@ -103,9 +99,6 @@ def join_losses(items: Sequence[Item]) -> list[Item]:
     """Makes one computation of the loss and of the gradients of a part of the head.
 
     Both need the statistics of all parts, and a schedule has one unit for them.
-
-    Args:
-      items: a body that was laid open.
 
     Raises:
       ValueError: the gradients depend on the loss.

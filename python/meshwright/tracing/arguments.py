@@ -104,10 +104,6 @@ class Statics:
     ) -> tuple[tuple[Any, ...], tuple[Any, ...], dict[str, Any]]:
         """Takes the static arguments out.
 
-        Args:
-          args: positional arguments.
-          kwargs: keyword arguments.
-
         Returns:
           What identifies the static values; the other positional arguments, and
           the other keyword arguments.

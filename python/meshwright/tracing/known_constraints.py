@@ -35,14 +35,9 @@ def known_shardings(jaxpr: Any, shardings: Mapping[int, Any]) -> dict[Any, Any]:
 
 
 def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
-    """Drops constraints of inputs to the shardings that they have.
+    """A program without constraints of inputs to the shardings that they have.
 
-    Args:
-      closed: the program, a closed jaxpr.
-      shardings: of its inputs, as far as they are known.
-
-    Returns:
-      The program, whose results are as before; `closed` itself if it has none.
+    What is known of these is in `shardings`. The results are as before.
     """
     jaxpr = closed.jaxpr
     known = known_shardings(jaxpr, shardings)

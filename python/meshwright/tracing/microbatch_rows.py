@@ -34,14 +34,9 @@ def cutting_microbatches() -> Iterator[None]:
 
 
 def keep_rows_split(closed: Any, shardings: Mapping[int, Any]) -> Any:
-    """Splits the microbatches that are cut out of a program's inputs.
+    """A program with a constraint after each microbatch whose rows can be split.
 
-    Args:
-      closed: the program, a closed jaxpr.
-      shardings: of its inputs, as far as they are known.
-
-    Returns:
-      The program, with a constraint on each microbatch whose rows can be split.
+    What is known of the shardings of its inputs is in `shardings`.
     """
     jaxpr = closed.jaxpr
     known = known_shardings(jaxpr, shardings)

@@ -34,14 +34,9 @@ _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def without_devices(closed: Any, reference: Mesh) -> Any:
-    """A jaxpr whose shardings are on `reference`, or on no devices.
+    """An equal program whose shardings are on `reference`, or on no devices.
 
-    Args:
-      closed: the closed jaxpr of a function.
-      reference: the mesh whose devices JAX lowers for.
-
-    Returns:
-      An equal program, or `closed` itself if there is nothing to change.
+    The reference is the mesh whose devices JAX lowers for.
     """
     found = _rewrite(closed.jaxpr, reference)
     return closed if found is None else compat.ClosedJaxpr(found, closed.consts)
