@@ -150,10 +150,7 @@ class Shards:
             return value.products
         if isinstance(value, Early):
             return (Product(self._local(value, axis), None),)
-        late = value.flat(axis)
-        if late is None:
-            raise UnsplittableError("reads what is reduced over the vocabulary")
-        return (Product(None, late),)
+        return (Product(None, _unless_late(value.flat(axis))),)
 
     def _add_stat(self, get: Get) -> int:
         self._stats.append(once(get))
@@ -330,9 +327,7 @@ class Shards:
         own = second.own if isinstance(second, Late) else None
         local = self._local(first, axis)
         if own is not None and local is not None and eqn.primitive.name == "sub":
-            flat = second.flat(axis)
-            if flat is None:
-                raise UnsplittableError("reads what is reduced over the vocabulary")
+            flat = _unless_late(second.flat(axis))
             mine = self._add_stat(own)
 
             def shifted(context: Context) -> Any:
@@ -415,9 +410,7 @@ class Shards:
         whole, shape = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
         rest = tuple(other for other in axes if other != axis)
         if reduce is not jnp.sum:
-            local = value.local
-            if local is None:
-                raise UnsplittableError("reads what is reduced over the vocabulary")
+            local = _unless_late(value.local)
             own = once(lambda context: apply(eqn, [local])(context))
             stat = self._add_stat(own)
 
@@ -467,39 +460,27 @@ class Shards:
         return combined(total, shape)
 
     def _cut_dot_general(self, eqn: Any, values: Any, axis: int) -> Any:
-        del axis
-        (contracted, batch), shape = (
-            eqn.params["dimension_numbers"],
-            eqn.outvars[0].aval,
-        )
+        (contracted, batch), out = eqn.params["dimension_numbers"], eqn.outvars[0].aval
         ranks = [len(atom.aval.shape) for atom in eqn.invars]
         sides = [value.axis if isinstance(value, Cut) else None for value in values]
         at = next(index for index, side in enumerate(sides) if side is not None)
-        side = sides[at]
-        if side in contracted[at] or side in batch[at]:
-            pairs = contracted if side in contracted[at] else batch
-            other = pairs[1 - at][list(pairs[at]).index(side)]
-            if sides[1 - at] not in (None, other):
-                raise UnsplittableError("reads the vocabulary along two axes")
-            mine = [side, other] if at == 0 else [other, side]
-        else:
-            if sides[1 - at] is not None:
-                raise UnsplittableError("reads the vocabulary along two axes")
-            mine = [None, None]
-            mine[at] = side
-        locals_ = []
-        for value, own in zip(values, mine, strict=True):
-            if own is not None:
-                local = self._local(value, own)
+        side, other = sides[at], None
+        for pairs in (contracted, batch):
+            if side in pairs[at]:
+                other = pairs[1 - at][list(pairs[at]).index(side)]
+        if sides[1 - at] not in (None, other):
+            raise UnsplittableError("reads the vocabulary along two axes")
+        locals_, axes = [], (side, other) if at == 0 else (other, side)
+        for value, axis in zip(values, axes, strict=True):
+            if axis is not None:
+                local = self._local(value, axis)
             else:
                 local = value.get if isinstance(value, Early) else None
-            if local is None:
-                raise UnsplittableError("reads what is reduced over the vocabulary")
-            locals_.append(local)
+            locals_.append(_unless_late(local))
         result = apply(eqn, locals_)
         if side in contracted[at]:
             stat = self._add_stat(result)
-            return self._total([lambda c: c.own_stats[stat]], shape.shape, shape.dtype)
+            return self._total([lambda c: c.own_stats[stat]], out.shape, out.dtype)
         if side in batch[at]:
             to = list(batch[at]).index(side)
         else:
@@ -590,6 +571,12 @@ class Shards:
             return jnp.where(wide(is_known(context)), value, fill)
 
         return combined(filled, out.shape)
+
+
+def _unless_late(get: Get | None) -> Get:
+    if get is None:
+        raise UnsplittableError("reads what is reduced over the vocabulary")
+    return get
 
 
 def _only(

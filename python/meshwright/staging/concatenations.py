@@ -131,9 +131,7 @@ class Concatenations:
 
     def reads(self, atoms: Iterable[Any]) -> bool:
         """Whether something has pieces."""
-        return bool(self._layouts) and any(
-            compat.is_variable(atom) and atom in self._layouts for atom in atoms
-        )
+        return any(self._layout(atom) is not None for atom in atoms)
 
     def opens(self, atoms: Iterable[Any]) -> bool:
         """Whether a function of these does no more than work on pieces of inputs."""
