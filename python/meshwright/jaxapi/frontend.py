@@ -151,6 +151,11 @@ def is_variable(atom: Any) -> bool:
     return isinstance(atom, Var)
 
 
+def is_zero(atom: Any) -> bool:
+    """Whether an operand of an equation is the number 0."""
+    return isinstance(atom, Literal) and not np.shape(atom.val) and not atom.val
+
+
 def variables(atoms: Iterable[Any]) -> list[Any]:
     """Those of some operands that are variables."""
     return [atom for atom in atoms if isinstance(atom, Var)]

@@ -349,10 +349,9 @@ class _Body:
         """Zeros around some rows, as the derivative of a slice has them."""
         (before, _, holes), *others = eqn.params["padding_config"]
         operand, filling = eqn.invars
-        is_zero = isinstance(filling, compat.Literal) and not filling.val
         start, stop = int(before), int(before) + rows_of(operand.aval)
         inside = start >= 0 and stop <= cuts[-1]
-        if holes or not is_zero or any(map(any, others)) or not inside:
+        if holes or not compat.is_zero(filling) or any(map(any, others)) or not inside:
             return False
         value = self._value(operand)
         pieces = dict.fromkeys(_limits(cuts))

@@ -255,8 +255,7 @@ def _pieces(
             continue
         (start, _, holes), *others = eqn.params["padding_config"]
         piece, filling = eqn.invars
-        is_zero = isinstance(filling, compat.Literal) and not filling.val
-        if holes or not is_zero or any(map(any, others)):
+        if holes or not compat.is_zero(filling) or any(map(any, others)):
             return None
         maker = compat.look_up(producer, piece)
         if maker is None or not _is_transposed(eqns[maker]):

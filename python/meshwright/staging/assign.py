@@ -612,13 +612,13 @@ class Backward:
 
 def leave_outside(flat: Flat, stage: list[int | None], outside: set[int]) -> None:
     """Adds the sums of gradients that read what is outside of all stages."""
-    found = {index for index in outside if flat.items[index].transposes}
-    for index, item in enumerate(flat.items):
-        if item.transposes and not is_mark(item):
-            if not found.isdisjoint(flat.table.operands[index]):
-                found.add(index)
-            if index in found:
-                stage[index] = None
+    is_sum = [bool(item.transposes) and not is_mark(item) for item in flat.items]
+
+    def sums(index: int) -> list[int]:
+        return [reader for reader in flat.table.readers[index] if is_sum[reader]]
+
+    for index in reach((index for index in outside if is_sum[index]), sums):
+        stage[index] = None
 
 
 def sum_at_the_end(flat: Flat, stage: list[int | None]) -> None:

@@ -226,8 +226,7 @@ class Concatenations:
     def _padded(self, eqn: Any) -> _Layout | None:
         """The pieces of the derivative of a slice of weights that were put together."""
         layout = self._by_shape.get(_shape(eqn.outvars[0]))
-        value = eqn.invars[1]
-        if layout is None or compat.is_variable(value) or value.val != 0:
+        if layout is None or not compat.is_zero(eqn.invars[1]):
             return None
         config = eqn.params["padding_config"]
         others = [sides for dim, sides in enumerate(config) if dim != layout.dim]

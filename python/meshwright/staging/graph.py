@@ -28,7 +28,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..core.order import in_order, present
+from ..core.order import in_order, present, reach
 from ..jaxapi import frontend as compat
 from ..tracing.scopes import source
 from .applications import group_marks, marks_before
@@ -429,14 +429,11 @@ class _Assignment:
 
 def check_ways(flat: Flat) -> None:
     """Refuses a tower of which nothing that is returned is made."""
-    outs = set(compat.variables(flat.outs))
-    leads = [False] * len(flat.items)
-    for index in reversed(range(len(flat.items))):
-        item = flat.items[index]
-        leads[index] = not outs.isdisjoint(item.eqn.outvars) or any(
-            leads[reader] for reader in flat.table.readers[index]
-        )
-        if is_own(item) and not leads[index]:
+    producer, operands = flat.table.producer, flat.table.operands
+    outs = present(map(producer.get, compat.variables(flat.outs)))
+    leads = reach(outs, operands.__getitem__)
+    for index, item in reversed([*enumerate(flat.items)]):
+        if is_own(item) and index not in leads:
             raise ValueError(
                 f"{source(item.eqn)}: stage_boundary: tower "
                 f"{item.eqn.params['tower']!r} does not lead to a loss: no result "

@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 
-from ..core.order import present
+from ..core.order import present, reach
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from ..tracing.scopes import source, sources
@@ -93,8 +93,8 @@ class Lining:
         forward = self._forward(before)
         self._companion = self._companions(forward)
         waiting = self._waiting(before)
-        items = self._number(self._line(forward, waiting), waiting)
         weights = self._weights(forward, waiting)
+        items = self._number(self._line(forward, waiting, weights), waiting)
         self._place_again(before, weights)
         self._place_backward()
         self._place_gradients()
@@ -121,18 +121,10 @@ class Lining:
 
     def _before_gradients(self) -> list[int]:
         """Forward operations that depend on no gradient."""
-        items, table = self._items, self._table
-        after = [False] * len(items)
-        for index, item in enumerate(items):
-            if not item.transposes:
-                after[index] = any(
-                    items[o].transposes or after[o] for o in table.operands[index]
-                )
-        return [
-            index
-            for index, item in enumerate(items)
-            if not (item.transposes or after[index] or self._is_whole(index))
-        ]
+        gradients = [i for i, item in enumerate(self._items) if item.transposes]
+        after = reach(gradients, self._table.readers.__getitem__)
+        indices = range(len(self._items))
+        return [i for i in indices if not (i in after or self._is_whole(i))]
 
     def _forward(self, before: Sequence[int]) -> list[int]:
         """Those of them that are in line: not what serves what is not."""
@@ -183,13 +175,23 @@ class Lining:
         return len(inputs) == 1 and name in _CONVERSIONS and all(map(is_float, inputs))
 
     def _line(
-        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
+        self,
+        forward: Sequence[int],
+        waiting: Mapping[int, frozenset[object]],
+        weights: Mapping[int, frozenset[object]],
     ) -> list[int]:
         """The order in which each is right before the first that needs it.
 
         But for twins: these are one after the other, where the first of them is.
         """
-        self._twins = self._find_twins(forward, waiting)
+        differentiated: set[object] = set()
+        for index, item in enumerate(self._items):
+            if item.transposes:
+                differentiated |= self._inputs(index, waiting)
+        operands = self._table.operands
+        self._twins = find_twins(
+            self._items, operands, forward, weights, differentiated
+        )
         line = self._sorted(forward, waiting)
         if self._twins and not self._is_sorted(line):  # They cross each other.
             self._twins = {}
@@ -256,19 +258,6 @@ class Lining:
             place.get(other, -1) < number
             for index, number in place.items()
             for other in self._table.operands[index]
-        )
-
-    def _find_twins(
-        self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
-    ) -> dict[int, list[int]]:
-        """Operations of several applications of a model that belong side by side."""
-        weights = self._weights(forward, waiting)
-        differentiated: set[object] = set()
-        for index, item in enumerate(self._items):
-            if item.transposes:
-                differentiated |= self._inputs(index, waiting)
-        return find_twins(
-            self._items, self._table.operands, forward, weights, differentiated
         )
 
     def _weights(

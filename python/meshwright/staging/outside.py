@@ -12,7 +12,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Sequence, Set
 
-from ..core.order import present
+from ..core.order import present, reach
 from .assign import (
     Backward,
     complete_positions,
@@ -138,12 +138,11 @@ class _Outside:
 
     def _find_numbers(self, outside: Set[int]) -> set[int]:
         """Numbers that are made of what is outside, with what serves these alone."""
-        found = set(outside)
-        for index in range(len(self._items)):
-            is_made = not found.isdisjoint(self._table.operands[index])
-            if is_made and self._serves[index]:
-                found.add(index)
-        return found - outside
+
+        def made(index: int) -> list[int]:
+            return [r for r in self._table.readers[index] if self._serves[r]]
+
+        return reach(outside, made) - outside
 
     def _positions_by_readers(self) -> list[int | None]:
         """Positions in line, but of what serves numbers where that is read first."""

@@ -110,7 +110,7 @@ class _Body:
         if name in _INDEX and all(value is not None for value in values):
             dtype = eqn.outvars[0].aval.dtype
             self._known[eqn.outvars[0]] = np.asarray(_INDEX[name](*values), dtype)
-        elif name == "broadcast_in_dim" and _is_zero(eqn.invars[0]):
+        elif name == "broadcast_in_dim" and compat.is_zero(eqn.invars[0]):
             self._zeros[eqn.outvars[0]] = eqn
             return
         elif name in _SLICES:
@@ -197,11 +197,3 @@ class _Body:
             return eqn
         self.changes = True
         return with_body(eqn, new)
-
-
-def _is_zero(atom: Any) -> bool:
-    return (
-        isinstance(atom, compat.Literal)
-        and np.ndim(atom.val) == 0
-        and not np.any(np.asarray(atom.val))
-    )
