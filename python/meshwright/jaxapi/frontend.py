@@ -186,6 +186,11 @@ def merge(
     ]
 
 
+def closed(body: Any) -> Any:
+    """A body as a closed jaxpr, which that of some operations is not."""
+    return ClosedJaxpr(body, ()) if isinstance(body, Jaxpr) else body
+
+
 def bodies(eqn: Any) -> list[Any]:
     """What an operation applies or repeats, as open jaxprs."""
     # Asked of all operations again and again, and most have none.

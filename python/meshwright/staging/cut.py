@@ -159,11 +159,11 @@ class _Cutter:
     def _program(self, closed: Any, known: Any, transposes: int) -> Any:
         direct = _direct_mark(closed.jaxpr, self._config.max_loop_trips)
         if direct is not None:
-            called = _called_mark(closed.jaxpr)
-            if called is not None:
+            call = compat.find(closed.jaxpr, _calls_mark)
+            if call is not None:
                 raise ValueError(
-                    f"{source(direct)}: stage_boundary outside of mw.call, and "
-                    f"another one inside of a call at {source(called)}; either all "
+                    f"{source(direct)}: stage_boundary outside of mw.call, and another "
+                    f"one inside of a call at {source(mark_in(call))}; either all "
                     "microbatches are divided, or the whole step; what runs once "
                     "beside the microbatches can be a call, too: "
                     "mw.call(f, call_counter=i)(...), with a number i that none of "
@@ -254,8 +254,10 @@ class _Cutter:
                 continue
             if stages.graph is not None:
                 tower, number = stages.graph.place(stage)
+                marks = [item.eqn for item in flat.items if is_own(item)]
+                own = [eqn for eqn in marks if eqn.params["tower"] == tower.name]
                 raise ValueError(
-                    f"{_place_in_tower(flat, tower.name, number)}: stage_boundary: "
+                    f"{source(own[number])}: stage_boundary: "
                     f"nothing is computed after this mark, so stage {number} of tower "
                     f"{tower.name!r} is empty; take the mark away, or go on with what "
                     "it gives"
@@ -287,13 +289,6 @@ class _Cutter:
             )
 
 
-def _place_in_tower(flat: Any, tower: str, number: int) -> str:
-    """The user's line of a mark of a tower."""
-    marks = [item for item in flat.items if is_own(item)]
-    own = [item for item in marks if item.eqn.params["tower"] == tower]
-    return source(own[number].eqn)
-
-
 def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
     """A mark that is not in a call of its own."""
     for eqn in jaxpr.eqns:
@@ -303,7 +298,7 @@ def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
         if eqn.primitive in (call_p, for_p) or mark is None:
             continue
         body = body_of(eqn)
-        is_loop = body is None and not any(map(_called_mark, compat.bodies(eqn)))
+        is_loop = body is None and compat.find_inside(eqn, _calls_mark) is None
         if is_loop and is_expandable(eqn, max_trips):
             return mark
         if body is None or eqn.primitive is named_computation_p:
@@ -313,17 +308,8 @@ def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
     return None
 
 
-def _called_mark(jaxpr: Any) -> Any | None:
-    """A mark that is in a call."""
-    for eqn in jaxpr.eqns:
-        if eqn.primitive is mark_p or mark_in(eqn) is None:
-            continue
-        if eqn.primitive in (call_p, for_p):
-            return mark_in(eqn)
-        found = (_called_mark(body) for body in compat.bodies(eqn))
-        if (mark := next(filter(None, found), None)) is not None:
-            return mark
-    return None
+def _calls_mark(eqn: Any) -> bool:
+    return eqn.primitive in (call_p, for_p) and mark_in(eqn) is not None
 
 
 def with_stages(config: Config, found: Found) -> Config:

@@ -49,12 +49,6 @@ def is_expandable(eqn: Any, max_trips: int | None) -> bool:
     return True
 
 
-def _closed(body: Any) -> Any:
-    """A body as a closed jaxpr, which it is no more since JAX 0.12."""
-    is_closed = isinstance(body, compat.ClosedJaxpr)
-    return body if is_closed else compat.ClosedJaxpr(body, ())
-
-
 # A loop over stacked weights of no more trips is written out.
 _MAX_ROWS = 64
 
@@ -67,7 +61,7 @@ def rows_of(eqn: Any, operands: Sequence[Any]) -> Sequence[Any]:
     params = eqn.params
     if eqn.primitive.name != "scan" or eqn.effects or params["length"] > _MAX_ROWS:
         return ()
-    if len(eqn.outvars) != len(_closed(params["jaxpr"]).jaxpr.outvars):
+    if len(eqn.outvars) != len(compat.closed(params["jaxpr"]).jaxpr.outvars):
         return ()  # It hands on what it reads.
     begin, count = compat.scan_counts(eqn)
     end = begin + count
@@ -111,14 +105,16 @@ def _while(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]
     carry = operands[sum(counts) :]
 
     def goes_on(values: list[Any]) -> Any:
-        return run(_closed(eqn.params["cond_jaxpr"]), [*of_cond, *values], is_own=True)[
-            0
-        ]
+        return run(
+            compat.closed(eqn.params["cond_jaxpr"]), [*of_cond, *values], is_own=True
+        )[0]
 
     which = goes_on(carry)
     for _ in range(max_trips):
         before, before_which = carry, which
-        after = run(_closed(eqn.params["body_jaxpr"]), [*of_body, *carry], is_own=True)
+        after = run(
+            compat.closed(eqn.params["body_jaxpr"]), [*of_body, *carry], is_own=True
+        )
         carry = _chosen(run, which, [carry, after])
         which = goes_on(carry)
     check = functools.partial(_check_end, source(eqn), max_trips)
@@ -149,7 +145,7 @@ def _scan(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
     for trip in reversed(range(length)) if params["reverse"] else range(length):
         row = functools.partial(jax.lax.index_in_dim, index=trip, keepdims=False)
         rows = [_apply(run, lambda x, row=row: [row(x)], x)[0] for x in stacked]
-        outs = run(_closed(params["jaxpr"]), [*consts, *carry, *rows])
+        outs = run(compat.closed(params["jaxpr"]), [*consts, *carry, *rows])
         carry, found[trip] = outs[: len(carry)], outs[len(carry) :]
     columns = zip(*(found[trip] for trip in range(length)), strict=True)
     ys = [_apply(run, lambda *x: [jnp.stack(x)], *column)[0] for column in columns]
@@ -167,5 +163,7 @@ def _cond(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
 
     (which,) = _apply(run, index, which)
     return _chosen(
-        run, which, [run(_closed(branch), operands, is_own=True) for branch in branches]
+        run,
+        which,
+        [run(compat.closed(branch), operands, is_own=True) for branch in branches],
     )

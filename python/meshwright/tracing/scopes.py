@@ -47,9 +47,7 @@ def body_of(eqn: Any, or_repeats: bool = False) -> Any | None:
     """
     if eqn.primitive is for_p and not or_repeats:
         return None
-    body = eqn.params.get(_BODIES.get(eqn.primitive.name))
-    is_open = isinstance(body, compat.Jaxpr)
-    return compat.ClosedJaxpr(body, ()) if is_open else body
+    return compat.closed(eqn.params.get(_BODIES.get(eqn.primitive.name)))
 
 
 def with_body(eqn: Any, body: Any) -> Any:
