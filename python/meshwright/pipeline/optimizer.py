@@ -357,24 +357,15 @@ def _divide(plain: Any, clipped: Any, count: int, paths: list[str]) -> list[_Par
     for at in set(range(count)) - shared:
         join(owner, {at, *reads[at]} - shared)
     groups = {id(group): group for at, group in owner.items() if at not in shared}
-    for group in groups.values():
+    found = []
+    for group in [*groups.values(), *({at} for at in sorted(shared))]:
         own = sorted(group & grads)
         if len(own) > 1:
             raise ValueError(_refusal(jaxpr, own, last, paths))
-    parts = [*groups.values(), *({at} for at in sorted(shared))]
-    found = []
-    for group in parts:
-        outputs = sorted(at for at in group if at < count)
-        own = [at - count for at in group & grads]
-        found.append(
-            _Part(
-                _part_of(plain, outputs, last),
-                _part_of(clipped, outputs, last),
-                outputs,
-                own[0] if own else None,
-            )
-        )
-    return [part for part in found if part.outputs]
+        if outputs := sorted(at for at in group if at < count):
+            forms = [_part_of(form, outputs, last) for form in (plain, clipped)]
+            found.append(_Part(*forms, outputs, own[0] - count if own else None))
+    return found
 
 
 def _part_of(closed: Any, outputs: list[int], last: int) -> tuple[Any, list[int]]:
