@@ -69,6 +69,12 @@ class Report:
         if advice:
             print(" " * 8 + "-> " + advice, flush=True)
 
+    def check(
+        self, works: object, what: str, problem: str, advice: str, state: str = ERROR
+    ) -> None:
+        """Adds what there is, or the problem and what to do about it."""
+        self.add(*((OK, what) if works else (state, problem, advice)))
+
 
 def wants_colours(stream=None) -> bool:
     """On a terminal, unless NO_COLOR is set to something."""
@@ -106,24 +112,18 @@ def check_python(report: Report) -> None:
     """The interpreter and the C library below it."""
     found = platform.python_version()
     needed = ".".join(map(str, MINIMUM_PYTHON))
-    if sys.version_info < MINIMUM_PYTHON:
-        report.add(
-            ERROR,
-            f"Python {found} ({sys.executable})",
-            f"meshwright needs Python {needed} or newer; make an environment with one",
-        )
-    else:
-        report.add(OK, f"Python {found} ({sys.executable})")
+    what = f"Python {found} ({sys.executable})"
+    advice = f"meshwright needs Python {needed} or newer; make an environment with one"
+    report.check(sys.version_info >= MINIMUM_PYTHON, what, what, advice)
     library, version = platform.libc_ver()
-    if library == "glibc":
-        report.add(OK, f"glibc {version}, {platform.machine()}")
-    else:
-        report.add(
-            ERROR if sys.platform == "linux" else WARNING,
-            f"C library: {library or 'not glibc (musl?)'}, {platform.machine()}",
-            "the wheel and jaxlib are for Linux with glibc; use an image of Debian, "
-            "Ubuntu, Fedora or the like",
-        )
+    report.check(
+        library == "glibc",
+        f"glibc {version}, {platform.machine()}",
+        f"C library: {library or 'not glibc (musl?)'}, {platform.machine()}",
+        "the wheel and jaxlib are for Linux with glibc; use an image of Debian, "
+        "Ubuntu, Fedora or the like",
+        ERROR if sys.platform == "linux" else WARNING,
+    )
 
 
 def check_jax(report: Report) -> None:
@@ -143,10 +143,8 @@ def check_jax(report: Report) -> None:
             report.add(WARNING, "jax and jaxlib are of different versions", advice)
     for package, purpose in OPTIONAL.items():
         found = _version(package)
-        if found:
-            report.add(OK, f"{package} {found}")
-        else:
-            report.add(OK, f"no {package}, needed only for {purpose}")
+        needless = f"no {package}, needed only for {purpose}"
+        report.add(OK, f"{package} {found}" if found else needless)
 
 
 def find_extensions() -> list[pathlib.Path]:
@@ -171,10 +169,8 @@ def check_package(report: Report) -> None:
     works, line = _try(
         "import meshwright, json; print(json.dumps(meshwright.__version__))"
     )
-    if works:
-        report.add(OK, f"meshwright {json.loads(line)} ({package})")
-    else:
-        report.add(ERROR, f"import meshwright fails ({package})", line)
+    what = f"meshwright {json.loads(line)} ({package})" if works else ""
+    report.check(works, what, f"import meshwright fails ({package})", line)
     copies = find_extensions()
     if not copies:
         report.add(
@@ -198,11 +194,9 @@ def check_package(report: Report) -> None:
     for command in COMMANDS:
         found = [folder / command for folder in folders if (folder / command).exists()]
         path = found[0] if found else shutil.which(command)
-        if path:
-            report.add(OK, f"{command} ({path})")
-        else:
-            remedy = "install the wheel, or build it with make build"
-            report.add(WARNING, f"no command {command}", remedy)
+        remedy = "install the wheel, or build it with make build"
+        what, problem = f"{command} ({path})", f"no command {command}"
+        report.check(path, what, problem, remedy, WARNING)
 
 
 def check_folders(report: Report) -> None:
@@ -222,14 +216,13 @@ def check_folders(report: Report) -> None:
         folder = os.path.expanduser(cache)
         while not os.path.exists(folder):  # Or it is in one that may not be read.
             folder = os.path.dirname(folder) or "."
-        if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
-            report.add(OK, f"{purpose} in {cache}")
-        else:
-            report.add(
-                WARNING,
-                f"{purpose} in {cache}, which cannot be written",
-                f"set {variable} to a writable folder, or unset it",
-            )
+        report.check(
+            os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK),
+            f"{purpose} in {cache}",
+            f"{purpose} in {cache}, which cannot be written",
+            f"set {variable} to a writable folder, or unset it",
+            WARNING,
+        )
 
 
 def check_running(report: Report) -> None:
@@ -242,14 +235,12 @@ def check_running(report: Report) -> None:
         XLA_FLAGS="",
         JAX_NUM_CPU_DEVICES="2",
     )
-    if works and line == "12.0":
-        report.add(OK, "a program on two meshes of CPU devices runs")
-    else:
-        report.add(
-            ERROR,
-            f"a program on two meshes of CPU devices does not run: {line}",
-            "see the errors above; without any, please report this one",
-        )
+    report.check(
+        works and line == "12.0",
+        "a program on two meshes of CPU devices runs",
+        f"a program on two meshes of CPU devices does not run: {line}",
+        "see the errors above; without any, please report this one",
+    )
 
 
 def main() -> int:
