@@ -47,25 +47,27 @@ struct Result {
 
 static nb::object partitionError;
 
+/// What is made of each of several.
+template <typename Values, typename Make>
+static nb::list makeList(const Values &values, Make make) {
+  nb::list result;
+  for (const auto &value : values)
+    result.append(make(value));
+  return result;
+}
+
 static nb::tuple makeMessage(const TextDiagnostic &diagnostic) {
-  nb::list arguments;
-  for (const auto &[name, value] : diagnostic.arguments)
-    arguments.append(nb::make_tuple(decode(name), decode(value)));
+  nb::list arguments = makeList(diagnostic.arguments, [](const auto &argument) {
+    return nb::make_tuple(decode(argument.first), decode(argument.second));
+  });
   return nb::make_tuple(diagnostic.severity, decode(diagnostic.file),
                         diagnostic.line, diagnostic.column,
                         decode(diagnostic.text), diagnostic.id, arguments);
 }
 
-static nb::list listMessages(const std::vector<TextDiagnostic> &all) {
-  nb::list result;
-  for (const TextDiagnostic &diagnostic : all)
-    result.append(makeMessage(diagnostic));
-  return result;
-}
-
 [[noreturn]] static void raise(const std::vector<TextDiagnostic> &diagnostics) {
   nb::object error = partitionError(decode(describeErrors(diagnostics)));
-  error.attr("messages") = listMessages(diagnostics);
+  error.attr("messages") = makeList(diagnostics, makeMessage);
   PyErr_SetObject(partitionError.ptr(), error.ptr());
   throw nb::python_error();
 }
@@ -104,12 +106,7 @@ public:
       raise(session.getDiagnostics());
   }
 
-  nb::list getNames() const {
-    nb::list names;
-    for (const std::string &name : session.listNames())
-      names.append(decode(name));
-    return names;
-  }
+  nb::list getNames() const { return makeList(session.listNames(), decode); }
 
   void import(const std::string &config) {
     TextRequest request;
@@ -203,12 +200,9 @@ static auto ask(Question question, const Args &...args) {
   return std::move(*answer);
 }
 
-static nb::list listSchedules() {
-  nb::list result;
-  for (const TextScheduleInfo &info : meshwright::listTextSchedules())
-    result.append(nb::make_tuple(info.name, info.registryName, info.isRelation,
-                                 info.needsStages, info.source));
-  return result;
+static nb::tuple makeSchedule(const TextScheduleInfo &info) {
+  return nb::make_tuple(info.name, info.registryName, info.isRelation,
+                        info.needsStages, info.source);
 }
 
 /// Transpose count, whether it is a weight gradient, microbatch, stage or None.
@@ -275,13 +269,9 @@ static nb::tuple plan(nb::handle input, bool isProgram,
   return nb::make_tuple(decode(plan.json), decode(plan.text));
 }
 
-static nb::list makeOptionList() {
-  nb::list result;
-  for (const TextOptionInfo &option : meshwright::listOptions())
-    result.append(nb::make_tuple(option.phase, option.key, option.type,
-                                 option.defaultValue, option.pipelineName,
-                                 option.help));
-  return result;
+static nb::tuple makeOption(const TextOptionInfo &option) {
+  return nb::make_tuple(option.phase, option.key, option.type,
+                        option.defaultValue, option.pipelineName, option.help);
 }
 
 NB_MODULE(_meshwright, m) {
@@ -318,18 +308,19 @@ NB_MODULE(_meshwright, m) {
                    "The distinct programs of fragments: function to module.")
       .def_prop_ro(
           "messages",
-          [](const Result &r) { return listMessages(r.texts.diagnostics); },
+          [](const Result &r) {
+            return makeList(r.texts.diagnostics, makeMessage);
+          },
           "Warnings, remarks and their notes: tuples of severity, file (empty "
           "if it is not known), line, column, text, id (mostly empty), and "
           "arguments as pairs of name and value.")
       .def_prop_ro(
           "remarks",
           [](const Result &r) {
-            nb::list remarks;
-            for (const TextRemark &remark : r.texts.remarks)
-              remarks.append(nb::make_tuple(remark.kind, remark.missed,
-                                            makeMessage(remark.about)));
-            return remarks;
+            return makeList(r.texts.remarks, [](const TextRemark &remark) {
+              return nb::make_tuple(remark.kind, remark.missed,
+                                    makeMessage(remark.about));
+            });
           },
           "What passes did, or did not and why: tuples of kind, whether it was "
           "missed, and a message.");
@@ -394,13 +385,15 @@ NB_MODULE(_meshwright, m) {
       "Bytes of its memory in which a device keeps an array with elements of "
       "that many bits; `order` are its dimensions from major to minor, or "
       "empty for the device's own. Raises ValueError for an unknown device.");
-  m.def("options", &makeOptionList,
-        "The options of a configuration: tuples of phase, key, type, default "
-        "as JSON, name in the phase's textual pipeline, help.");
-  m.def("schedules", &listSchedules,
-        "The builtin schedules: tuples of the name, the name in Python's "
-        "registry, whether it is a relation (`must_precede`), and whether that "
-        "orders only what has a stage.");
+  m.def(
+      "options", [] { return makeList(listOptions(), makeOption); },
+      "The options of a configuration: tuples of phase, key, type, default "
+      "as JSON, name in the phase's textual pipeline, help.");
+  m.def(
+      "schedules", [] { return makeList(listTextSchedules(), makeSchedule); },
+      "The builtin schedules: tuples of the name, the name in Python's "
+      "registry, whether it is a relation (`must_precede`), and whether that "
+      "orders only what has a stage.");
   m.def(
       "layout", [](const std::string &text) { return ask(readLayout, text); },
       nb::arg("text"),
