@@ -35,6 +35,11 @@ namespace {
 /// The texts of a partitioned program.
 struct Result {
   TextResult texts;
+  /// Of a program that was repeated: what its module and its remarks are made from.
+  nb::object program;
+  std::string config;
+
+  const TextResult &getWhole();
 
   nb::dict getFragments() const {
     nb::dict result;
@@ -108,9 +113,11 @@ public:
 
   nb::list getNames() const { return makeList(session.listNames(), decode); }
 
-  void import(const std::string &config) {
+  void import(const std::string &config, int64_t mostItems) {
+    this->config = config;
     TextRequest request;
     request.config = config;
+    request.mostItems = mostItems;
     request.givesBytecode = true;
     request.givesRanges = true;
     request.warnsOfIdleSchedule = true;
@@ -121,24 +128,56 @@ public:
 
   Result finish(const std::vector<std::string> &mergeRules,
                 const std::vector<std::string> &scheduleRules) {
-    Result result = {
-        withoutLock([&] { return session.finish(mergeRules, scheduleRules); })};
+    Result result;
+    result.texts =
+        withoutLock([&] { return session.finish(mergeRules, scheduleRules); });
     if (!result.texts.succeeded)
       raise(result.texts.diagnostics);
+    if (result.texts.isRepeated) {
+      result.program = module;
+      result.config = config;
+    }
     return result;
   }
 
 private:
   nb::object module; ///< What was read may refer to it.
+  std::string config;
   TextSession session;
 };
 } // namespace
 
+/// The same with the module and the remarks, for which a program that was repeated is
+/// partitioned as a whole.
+const TextResult &Result::getWhole() {
+  if (!texts.isRepeated)
+    return texts;
+  TextRequest request;
+  request.program = viewText(program);
+  request.config = config;
+  request.givesBytecode = true;
+  request.givesRanges = true;
+  TextResult whole = withoutLock([&] { return partitionText(request); });
+  if (!whole.succeeded)
+    raise(whole.diagnostics);
+  if (whole.program != texts.program) {
+    TextDiagnostic error;
+    error.severity = "error";
+    error.text = "what was repeated from a few microbatches is not what all of "
+                 "them give; this is a mistake in Meshwright, not in the "
+                 "program: please report it together with the program";
+    raise({error});
+  }
+  texts = std::move(whole);
+  return texts;
+}
+
 /// The text of a partitioned program, which few ask for.
-static nb::object printModule(const Result &result) {
+static nb::object printModule(Result &result) {
+  const std::string &module = result.getWhole().module;
   std::vector<TextDiagnostic> diagnostics;
-  std::optional<std::string> text = withoutLock(
-      [&] { return printBytecode(result.texts.module, diagnostics); });
+  std::optional<std::string> text =
+      withoutLock([&] { return printBytecode(module, diagnostics); });
   if (!text)
     raise(diagnostics);
   return decode(*text);
@@ -293,10 +332,16 @@ NB_MODULE(_meshwright, m) {
                    "is printed each time.")
       .def_prop_ro(
           "bytecode",
-          [](const Result &r) {
-            return nb::bytes(r.texts.module.data(), r.texts.module.size());
+          [](Result &r) {
+            const std::string &module = r.getWhole().module;
+            return nb::bytes(module.data(), module.size());
           },
           "The partitioned module as MLIR bytecode, with locations.")
+      .def_prop_ro(
+          "is_repeated", [](const Result &r) { return r.texts.isRepeated; },
+          "Whether few microbatches were partitioned, and the result repeated "
+          "for "
+          "all; what needs the whole program makes it then.")
       .def_prop_ro(
           "program", [](const Result &r) { return r.texts.program; },
           "What a runtime has to do, as JSON, with ranges if it is large; "
@@ -316,8 +361,8 @@ NB_MODULE(_meshwright, m) {
           "arguments as pairs of name and value.")
       .def_prop_ro(
           "remarks",
-          [](const Result &r) {
-            return makeList(r.texts.remarks, [](const TextRemark &remark) {
+          [](Result &r) {
+            return makeList(r.getWhole().remarks, [](const TextRemark &remark) {
               return nb::make_tuple(remark.kind, remark.missed,
                                     makeMessage(remark.about));
             });
@@ -335,7 +380,10 @@ NB_MODULE(_meshwright, m) {
       .def_prop_ro("names", &Session::getNames,
                    "Of all computations and tensors of the program.")
       .def("import_program", &Session::import, nb::arg("config"),
-           "Imports the program as a configuration in JSON says.")
+           nb::arg("most_items") = 0,
+           "Imports the program as a configuration in JSON says. One of more "
+           "items than that may be partitioned for fewer microbatches, and "
+           "the result repeated; 0 is never.")
       .def_prop_ro("fragment_info", &Session::getFragmentInfo,
                    "Descriptions of the fragments after the import phase, in "
                    "program order: tuples of origins (pairs of name and "

@@ -17,6 +17,7 @@
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"
 
@@ -35,7 +36,13 @@ struct DelayInferredFragmentsPass
     EffectOrder effects(func.front());
     // Listed first: an op that moves backwards would be met twice.
     auto fragments = llvm::to_vector(func.front().getOps<FragmentOp>());
-    for (FragmentOp fragment : llvm::reverse(fragments))
+    for (FragmentOp fragment : llvm::reverse(fragments)) {
+      if (isSubstitute(fragment)) {
+        // Nothing else waits for what is in the place of other microbatches.
+        Operation *user = order.getFirstUser(fragment);
+        rewriter.moveOpBefore(fragment,
+                              user ? user : func.front().getTerminator());
+      }
       if (isInferredFragment(fragment))
         if (Operation *user = order.getFirstUser(fragment)) {
           Operation *next =
@@ -45,6 +52,7 @@ struct DelayInferredFragmentsPass
           numMoved += fragment->getNextNode() != place;
           rewriter.moveOpBefore(fragment, place);
         }
+    }
   }
 };
 } // namespace

@@ -315,6 +315,9 @@ static void replaceByCall(FragmentOp fragment, StringRef callee) {
     call->setAttr(kRematAttr, remat);
   if (Attribute overlapped = fragment->getAttr(kOverlappedAttr))
     call->setAttr(kOverlappedAttr, overlapped);
+  if (std::optional<uint32_t> counter = getCallCounter(fragment);
+      counter && fragment->getParentOp()->hasAttr(kKeepsCountersAttr))
+    setCallCounter(call, *counter);
   fragment->replaceAllUsesWith(call);
   fragment->erase();
 }

@@ -4,6 +4,7 @@
 
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -20,7 +21,16 @@ AlikeUnits::Kind AlikeUnits::getKind(FragmentOp fragment) {
            fragment->getAttr(kSplitDropTransferredAttr)}};
 }
 
+bool mpmd::isSubstitute(FragmentOp fragment) {
+  auto origins = fragment.getOrigin().getAsRange<UserOriginAttr>();
+  return llvm::any_of(origins, [](UserOriginAttr origin) {
+    return origin.getUserName().getValue().starts_with(kSubstitutePrefix);
+  });
+}
+
 bool AlikeUnits::hasOthers(FragmentOp fragment) const {
+  if (isSubstitute(fragment))
+    return true;
   if (!isSchedulingUnit(fragment))
     return false;
   auto it = units.find(getKind(fragment));

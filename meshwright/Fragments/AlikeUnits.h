@@ -11,6 +11,13 @@
 
 namespace mlir::mpmd {
 
+/// What the origins of computations begin with that are substitutes for those of other
+/// microbatches, in a program of a few of them.
+inline constexpr StringLiteral kSubstitutePrefix =
+    "meshwright.other_microbatches.";
+
+bool isSubstitute(FragmentOp fragment);
+
 /// The scheduling units of a block by what they compute: those of one mesh that
 /// have the same origin and are the same half, if split, differ in their
 /// microbatch, and can be one program.
@@ -18,7 +25,7 @@ class AlikeUnits {
 public:
   explicit AlikeUnits(Block &block);
 
-  /// Whether a fragment is one of several units that are alike.
+  /// Whether a fragment is one of several units that are alike, or is a substitute for some.
   bool hasOthers(FragmentOp fragment) const;
 
   /// The units that are alike, in the order of the block, by kind.

@@ -9,7 +9,6 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Fragments/LastUses.h"
 #include "meshwright/Fragments/Overlap.h"
 #include "meshwright/Partitioner/IssueOrder.h"
 #include "meshwright/Text/SourcePlace.h"
@@ -71,14 +70,11 @@ private:
   LogicalResult addTransfer(TransferOp transfer);
   FailureOr<unsigned> getFragment(FragmentCallOp call, unsigned mesh);
   void addOutputs(Operation *terminator);
-  void addLastUses(Operation *op, ExportedProgram::Item &item);
-  void holdDeparting();
 
   func::FuncOp function;
   ModuleOp module;
   SymbolTable symbols;
   WorkEstimator estimator;
-  std::optional<LastUses> lastUses;
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
   /// The kinds of values by memory kind, where their types say none, and type.
@@ -180,6 +176,8 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
   if (failed(fragmentId))
     return failure();
   item.fragment = *fragmentId;
+  if (function->hasAttr(kKeepsCountersAttr))
+    item.counter = getCallCounter(call);
   item.fromMesh = item.toMesh = mesh;
   ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   ++fragment.calls;
@@ -204,7 +202,6 @@ LogicalResult Describer::addCall(FragmentCallOp call) {
       return failure();
     item.results.push_back(*id);
   }
-  addLastUses(call, item);
   item.location = getSourceText(call.getLoc());
   program.meshes[mesh].items.push_back(program.items.size());
   program.items.push_back(std::move(item));
@@ -224,7 +221,6 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
   if (auto beside = transfer->getAttrOfType<IntegerAttr>(kBesideAttr))
     item.beside = beside.getInt();
   item.isAwaited = transfer->hasAttr(kAwaitedAttr);
-  addLastUses(transfer, item);
   item.location = getSourceText(transfer.getLoc());
   program.meshes[item.fromMesh].items.push_back(program.items.size());
   if (item.toMesh != item.fromMesh)
@@ -243,16 +239,29 @@ void Describer::addOutputs(Operation *terminator) {
   }
 }
 
-/// Outputs are live to the end: the terminator reads them last.
-void Describer::addLastUses(Operation *op, ExportedProgram::Item &item) {
-  for (Value value : lastUses->getEnding(op))
-    item.lastUses.push_back(valueIds.lookup(value));
-  llvm::sort(item.lastUses);
+//===----------------------------------------------------------------------===//
+// What follows from the items
+//===----------------------------------------------------------------------===//
+
+/// Outputs are live to the end. What nothing reads ends with the item that makes it.
+static void addLastUses(ExportedProgram &program) {
+  constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
+  std::vector<unsigned> last(program.values.size(), kNever);
+  for (auto [index, item] : llvm::enumerate(program.items))
+    for (ArrayRef<unsigned> values : {item.results, item.operands})
+      for (unsigned value : values)
+        last[value] = index;
+  for (const ExportedProgram::Boundary &output : program.outputs)
+    last[output.value] = kNever;
+  // By value, so that each list is sorted.
+  for (auto [value, index] : llvm::enumerate(last))
+    if (index != kNever)
+      program.items[index].lastUses.push_back(value);
 }
 
 /// What leaves for the host is there until the last call beside which it does has ended;
 /// the one after that may wait for it.
-void Describer::holdDeparting() {
+static void holdDeparting(ExportedProgram &program) {
   for (auto [number, mesh] : llvm::enumerate(program.meshes)) {
     SmallVector<std::pair<int64_t, unsigned>> departing, awaited;
     for (unsigned index : mesh.items) {
@@ -283,6 +292,16 @@ void Describer::holdDeparting() {
   }
 }
 
+void meshwright::completeProgram(ExportedProgram &program) {
+  addLastUses(program);
+  holdDeparting(program);
+  program.issueOrder = findIssueOrder(program);
+}
+
+//===----------------------------------------------------------------------===//
+// The whole function
+//===----------------------------------------------------------------------===//
+
 FailureOr<ExportedProgram> Describer::describe() {
   program.name = module.getSymName().value_or("main").str();
   TopologyAttr topology = getTopology(function);
@@ -303,7 +322,6 @@ FailureOr<ExportedProgram> Describer::describe() {
       return failure();
     program.inputs.push_back({*id, std::move(slot)});
   }
-  lastUses.emplace(function.front());
   // Growing by themselves they would be copied again and again.
   size_t numItems = 0, numValues = program.values.size();
   for (Operation &op : function.front()) {
@@ -328,9 +346,8 @@ FailureOr<ExportedProgram> Describer::describe() {
     if (failed(result))
       return failure();
   }
-  holdDeparting();
   program.isInStartOrder = function->hasAttr(kStartOrderAttr);
-  program.issueOrder = findIssueOrder(program);
+  completeProgram(program);
   return std::move(program);
 }
 

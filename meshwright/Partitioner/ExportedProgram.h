@@ -101,7 +101,9 @@ struct ExportedProgram {
   /// A call of a fragment's program, or a transfer.
   struct Item : Origins {
     std::optional<unsigned> fragment; ///< Calls only.
-    unsigned fromMesh, toMesh;        ///< The same for calls.
+    /// Of a call: its microbatch, if its function says that it keeps counters.
+    std::optional<unsigned> counter;
+    unsigned fromMesh, toMesh; ///< The same for calls.
     bool isRemat = false;
     /// Of a transfer: starts when the calls before it on its mesh have ended.
     bool isDelayed = false;
@@ -140,6 +142,10 @@ struct ExportedProgram {
 /// in its size. `customs` is what is known of custom calls, for the FLOPs.
 mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function,
                                                  CustomCosts customs = {});
+
+/// Finds what follows from the items and their operands: last uses, what calls await, and
+/// the order of issue.
+void completeProgram(ExportedProgram &program);
 
 /// Writes a program as JSON, version 1; on one line unless indented.
 void writeJson(const ExportedProgram &program, llvm::raw_ostream &os,

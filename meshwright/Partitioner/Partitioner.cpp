@@ -366,6 +366,12 @@ static SharedMeshes findSharing(const ExportedProgram &program,
   return sharing;
 }
 
+void meshwright::orderForSharedDevices(ExportedProgram &program,
+                                       const PartitionConfig &config) {
+  if (!config.sharedDevices.empty())
+    program.issueOrder = findIssueOrder(program, findSharing(program, config));
+}
+
 struct Partitioning::State {
   ModuleOp module;
   PartitionConfig config; ///< The plan refers to it.
@@ -461,9 +467,7 @@ FailureOr<PartitionResult> Partitioning::finish(FragmentRules rules) {
     FailureOr<ExportedProgram> program = describeProgram(func, result.customs);
     if (failed(program))
       return failure();
-    if (!state->config.sharedDevices.empty())
-      program->issueOrder =
-          findIssueOrder(*program, findSharing(*program, state->config));
+    orderForSharedDevices(*program, state->config);
     result.program = std::move(*program);
   }
   state->inspection.reset();

@@ -109,6 +109,11 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// Lets meshes that share devices, as the configuration says, take turns when the program
+/// is issued.
+void orderForSharedDevices(ExportedProgram &program,
+                           const PartitionConfig &config);
+
 /// The names of all computations and tensors of a program, in its order.
 std::vector<std::string> listNames(mlir::ModuleOp module);
 

@@ -5,15 +5,18 @@
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
+#include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/InitAll.h"
 #include "meshwright/Partitioner/ExplainSharding.h"
 #include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Partitioner/Repeat/Repetition.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -214,6 +217,9 @@ struct TextSession::State {
   const TextRequest *request = nullptr; ///< During import only.
   bool givesBytecode = false, givesRanges = false;
   std::unique_ptr<Partitioning> partitioning;
+  std::optional<Repetition> repetition;
+  std::string wholeConfig; ///< Of a program that is repeated.
+  std::string whyWhole;    ///< Why a large one is not.
   const std::vector<std::string> *mergeRules = nullptr,
                                  *scheduleRules = nullptr;
   TextResult result;
@@ -221,6 +227,8 @@ struct TextSession::State {
   bool read();
   bool import();
   bool finish();
+  LogicalResult repeat(FailureOr<PartitionResult> &partitioned);
+  bool finishWhole();
   LogicalResult writeResult(const PartitionResult &partitioned);
 };
 
@@ -250,6 +258,16 @@ static void warnOfIdleSchedule(ModuleOp module, const ConfigOptions &options) {
             {"reason", noStages ? "no_stages" : "no_counters"}});
 }
 
+static void remarkOnWhole(ModuleOp module, StringRef why) {
+  remark::missed(
+      module.getLoc(),
+      remark::RemarkOpts::name("not repeated").category("microbatches"))
+      << "all microbatches are partitioned one by one, which takes longer than "
+         "to "
+         "repeat a few: "
+      << why.str();
+}
+
 bool TextSession::State::import() {
   MLIRContext *mlir = context->getContext();
   if (request->phases & ~kTextAll) {
@@ -264,15 +282,29 @@ bool TextSession::State::import() {
     return false;
   givesBytecode = request->givesBytecode;
   givesRanges = request->givesRanges;
-  context->setUpRemarks(config->options.inspection);
   PhaseSet phases = makePhases(request->phases);
   if (request->warnsOfIdleSchedule)
     warnOfIdleSchedule(*module, config->options);
+  if (request->mostItems > 0 && phases.contains(Phase::Export) &&
+      diagnostics.empty())
+    repetition =
+        Repetition::begin(*module, *config, request->mostItems, whyWhole);
+  if (repetition) // Remarks are those of the whole program.
+    wholeConfig = request->config;
+  else
+    context->setUpRemarks(config->options.inspection);
   FailureOr<std::unique_ptr<Partitioning>> begun =
       Partitioning::begin(*module, std::move(*config), phases);
-  if (failed(begun) || failed((*begun)->import()))
-    return false;
+  if (failed(begun) || failed((*begun)->import())) {
+    if (!repetition)
+      return false;
+    partitioning
+        .reset(); // The whole program may be right, or says what is wrong.
+    return true;
+  }
   partitioning = std::move(*begun);
+  if (!whyWhole.empty() && !repetition)
+    remarkOnWhole(*module, whyWhole);
   if (phases.contains(Phase::Import)) // By now all calls are inlined.
     result.fragmentInfos = collectInfos(*module);
   return true;
@@ -280,8 +312,11 @@ bool TextSession::State::import() {
 
 LogicalResult
 TextSession::State::writeResult(const PartitionResult &partitioned) {
-  result.remarks = context->takeRemarks();
-  if (givesBytecode) {
+  if (!result.isRepeated)
+    result.remarks = context->takeRemarks();
+  if (result.isRepeated) {
+    // It would be that of few microbatches.
+  } else if (givesBytecode) {
     llvm::raw_string_ostream moduleStream(result.module);
     if (failed(writeBytecodeToFile(*module, moduleStream)))
       return module->emitError("the program cannot be written as bytecode");
@@ -296,14 +331,66 @@ TextSession::State::writeResult(const PartitionResult &partitioned) {
              : success();
 }
 
+/// Partitions the whole program after all, which `whyWhole` says the reason for.
+bool TextSession::State::finishWhole() {
+  TextRequest whole;
+  whole.config = wholeConfig;
+  whole.givesBytecode = givesBytecode;
+  whole.givesRanges = givesRanges;
+  repetition.reset();
+  partitioning.reset();
+  module = {};
+  context.reset();
+  diagnostics.clear();
+  request = &whole;
+  return read() && import() && finish();
+}
+
+/// Makes the whole of what was partitioned for few microbatches; fails where that cannot
+/// be determined, or where something was said that may not be true for all.
+LogicalResult
+TextSession::State::repeat(FailureOr<PartitionResult> &partitioned) {
+  // What is there once is warned of once.
+  size_t numWarnings = 0;
+  if (succeeded(partitioned))
+    numWarnings = llvm::count_if(
+        partitioned->program->items, [](const ExportedProgram::Item &item) {
+          return item.fragment && item.origins.empty() && !item.counter;
+        });
+  llvm::erase_if(diagnostics, [](const TextDiagnostic &diagnostic) {
+    return StringRef(diagnostic.text).contains(kSubstitutePrefix);
+  });
+  auto other = llvm::find_if(diagnostics, [](const TextDiagnostic &diagnostic) {
+    return diagnostic.id != "not_merged";
+  });
+  if (other != diagnostics.end() || diagnostics.size() != numWarnings) {
+    whyWhole = "there is a warning or an error";
+    if (other != diagnostics.end())
+      whyWhole = other->severity + ": " + other->text;
+    return failure();
+  }
+  if (failed(repetition->repeat(*partitioned, whyWhole)))
+    return failure();
+  result.isRepeated = true;
+  return success();
+}
+
 bool TextSession::State::finish() {
   FailureOr<FragmentRules> rules =
       readRules(*mergeRules, *scheduleRules, context->getContext());
   if (failed(rules))
     return false;
-  FailureOr<PartitionResult> partitioned =
-      partitioning->finish(std::move(*rules));
-  result.succeeded = succeeded(partitioned) && succeeded(checkText(*module)) &&
+  bool hasRules = !rules->merges.empty() || !rules->schedules.empty();
+  if (repetition && hasRules)
+    return finishWhole();
+  FailureOr<PartitionResult> partitioned;
+  if (partitioning)
+    partitioned = partitioning->finish(std::move(*rules));
+  if (repetition && failed(repeat(partitioned)))
+    return finishWhole();
+  // The module is not written where it is that of few microbatches.
+  result.succeeded = succeeded(partitioned) &&
+                     (result.isRepeated || succeeded(checkText(*module))) &&
                      succeeded(writeResult(*partitioned));
   partitioning.reset();
   module = {};
@@ -351,7 +438,7 @@ const std::vector<TextDiagnostic> &TextSession::getDiagnostics() const {
 
 TextResult TextSession::finish(const std::vector<std::string> &mergeRules,
                                const std::vector<std::string> &scheduleRules) {
-  if (state->partitioning) {
+  if (state->partitioning || state->repetition) {
     state->mergeRules = &mergeRules;
     state->scheduleRules = &scheduleRules;
     run(&State::finish);

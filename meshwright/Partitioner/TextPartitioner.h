@@ -36,6 +36,10 @@ struct TextRequest {
   bool givesBytecode = false; ///< The partitioned program is no text.
   /// What to run is of version 2 if it is large (docs/schedule-json.md).
   bool givesRanges = false;
+  /// A program with loops over microbatches that has more items is partitioned for fewer of
+  /// them, and the result repeated (Partitioner/Repeat); 0 is never. No other rules may
+  /// follow then, and neither the module nor remarks are among the result.
+  int64_t mostItems = 0;
   /// Warn if the schedule will find nothing to order, though something in the
   /// program is repeated.
   bool warnsOfIdleSchedule = false;
@@ -78,7 +82,8 @@ struct TextResult {
   /// Of all kinds, or of those that the option `mpmd_remarks` names, which are
   /// among the diagnostics, too.
   std::vector<TextRemark> remarks;
-  std::string module;    ///< The partitioned program, with locations.
+  bool isRepeated = false; ///< There are neither remarks nor the module.
+  std::string module;      ///< The partitioned program, with locations.
   std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
   std::vector<TextFragmentInfo> fragmentInfos; ///< As imported.
   // After the last phase:

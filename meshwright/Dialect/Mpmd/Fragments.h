@@ -13,6 +13,8 @@ namespace mlir::mpmd {
 
 /// The microbatch of a call or fragment, `ui32`.
 inline constexpr StringLiteral kCallCounterAttr = "call_counter";
+/// Of a function: calls of its fragments keep their counters when it is lowered.
+inline constexpr StringLiteral kKeepsCountersAttr = "mpmd.keeps_call_counters";
 /// The iteration an op was unrolled from, `ui32`.
 inline constexpr StringLiteral kUnrollCounterAttr = "unroll_counter";
 /// The passes that made an inferred fragment, strings.

@@ -25,6 +25,9 @@ from . import diagnostics
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
+# Of a program that is partitioned with all of its microbatches.
+_MOST_ITEMS = 4_000
+
 _SPLIT_TYPES = {
     "keep_transferred": SplitFragmentType.KEEP_TRANSFERRED,
     "drop_transferred": SplitFragmentType.DROP_TRANSFERRED,
@@ -80,14 +83,17 @@ class Session:
         """Those of all computations and tensors of the program that was read."""
         return self._session.names
 
-    def import_program(self, request: Mapping[str, Any]) -> None:
+    def import_program(self, request: Mapping[str, Any], repeats: bool = False) -> None:
         """Imports it.
 
         Args:
           request: keys of the configuration file (docs/config.md).
+          repeats: a large program may be partitioned for few microbatches, and the
+            result repeated; there are no rules then.
         """
+        most = _MOST_ITEMS if repeats else 0
         with progress.waiting("partitioning"):
-            self._explained(self._session.import_program, json.dumps(request))
+            self._explained(self._session.import_program, json.dumps(request), most)
 
     def fragment_infos(self) -> list[FragmentInfo]:
         """Descriptions of the fragments that the imported program has."""

@@ -32,6 +32,7 @@ from ..jaxapi import frontend as compat
 from ..pipeline.results import groups_in, is_in, sequence_chunks_in
 from ..programs.stages import Lowered
 from ..schedules.rules import (
+    RelationBuilder,
     build_merge_rules,
     build_rules,
     pipeline_context,
@@ -537,10 +538,23 @@ def _explain(
 
 def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     session = native.Session(text, config)
-    session.import_program(_request(session, signature, config))
+    request = _request(session, signature, config)
+    session.import_program(request, repeats=not _makes_rules(config))
     with collector.paused():
         rules = _rules(config, session)
     return session.finish(*rules)
+
+
+def _makes_rules(config: Config) -> bool:
+    """Whether rules may come from the fragments of all microbatches."""
+    schedule = config.pipeline_schedule
+    return schedule is not None and not (
+        SCHEDULE_OPTION in (schedule.required_mpmd_options or {})
+        and all(
+            isinstance(build, RelationBuilder)
+            for build in schedule.schedule_merge_rule_builders or ()
+        )
+    )
 
 
 def _rules(config: Config, session: native.Session) -> tuple[list[str], list[str]]:

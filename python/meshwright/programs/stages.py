@@ -172,7 +172,6 @@ class Lowered(jax.stages.Lowered):
         self._specs = specs = io_specs(self._io, signature, config.topology)
         self._config = config
         self._messages = messages
-        self._remarks = list(result.remarks)
         self.topology = config.topology
         self.name = signature.name
         self.const_args = list(signature.const_args)
@@ -260,7 +259,7 @@ class Lowered(jax.stages.Lowered):
         Each is of the moment at which a pass decided: what one left alone, a later
         one may have merged. All kinds, unless the option `mpmd_remarks` names some.
         """
-        return tuple(remarks_of(self._remarks))
+        return tuple(remarks_of(list(self.partitioning_result._made.remarks)))
 
     def log_messages(self, said: set[str]) -> None:
         """Logs what the compiler said of the program.

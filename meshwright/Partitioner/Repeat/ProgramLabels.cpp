@@ -1,0 +1,490 @@
+//===- ProgramLabels.cpp - Which microbatch an item is of -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/Repeat/ProgramLabels.h"
+#include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Fragments/AlikeUnits.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::mpmd;
+using namespace meshwright;
+
+using Item = ExportedProgram::Item;
+
+//===----------------------------------------------------------------------===//
+// Computations that represent others
+//===----------------------------------------------------------------------===//
+
+static bool isSubstituteCall(const Item &item) {
+  return item.fragment && item.originNames.size() == 1 &&
+         StringRef(item.originNames.front()).starts_with(kSubstitutePrefix);
+}
+
+/// Its function is one call, of which the operands and results are, for each queue, those
+/// of the microbatches that are left out.
+bool ProgramLabels::addSubstitute(unsigned index) {
+  const Item &item = program.items[index];
+  func::FuncOp function = program.fragments[*item.fragment].function;
+  auto calls = function.front().getOps<stablehlo::CustomCallOp>();
+  if (function.front().getOperations().size() != 2 || calls.empty())
+    return false;
+  stablehlo::CustomCallOp call = *calls.begin();
+  int64_t added = counts.countAdded();
+  if (call->getNumOperands() % added || call->getNumResults() % added)
+    return false;
+  for (unsigned at = 0; at < call->getNumOperands(); at += added) {
+    // Before and after a transfer.
+    Column column, sent;
+    for (Value operand : call->getOperands().slice(at, added)) {
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (!argument)
+        return false;
+      column.push_back(item.operands[argument.getArgNumber()]);
+      auto maker = makers[column.back()];
+      if (maker && !program.items[maker->first].fragment) {
+        sent.push_back(program.items[maker->first].operands.front());
+        isSubstitute[maker->first] = true;
+      }
+    }
+    if (!sent.empty() && sent.size() != column.size())
+      return false;
+    taken.push_back(sent.empty() ? std::move(column) : std::move(sent));
+  }
+  Operation *returned = function.front().getTerminator();
+  for (OpOperand &operand : returned->getOpOperands()) {
+    auto result = dyn_cast<OpResult>(operand.get());
+    if (!result || result.getOwner() != call)
+      return false;
+    unsigned value = item.results[operand.getOperandNumber()];
+    unsigned number = result.getResultNumber();
+    given[value] = {unsigned(numGiven + number / added),
+                    counts.few + number % added};
+  }
+  numGiven += call->getNumResults() / added;
+  // What is sent on is another column on another mesh.
+  std::map<std::pair<unsigned, unsigned>, unsigned> sentOn;
+  for (unsigned value : item.results)
+    for (unsigned reader : readers[value]) {
+      const Item &transfer = program.items[reader];
+      auto found = given.find(value);
+      if (transfer.fragment || found == given.end())
+        continue;
+      auto [number, microbatch] = found->second;
+      auto [known, isNew] =
+          sentOn.try_emplace({number, transfer.toMesh}, numGiven);
+      numGiven += isNew;
+      given[transfer.results.front()] = {known->second, microbatch};
+      isSubstitute[reader] = true;
+    }
+  return true;
+}
+
+bool ProgramLabels::findSubstitutes() {
+  isSubstitute.resize(program.items.size());
+  makers.resize(program.values.size());
+  readers.resize(program.values.size());
+  for (auto [index, item] : llvm::enumerate(program.items)) {
+    for (auto [result, value] : llvm::enumerate(item.results))
+      makers[value] = {unsigned(index), unsigned(result)};
+    for (unsigned operand : item.operands)
+      readers[operand].push_back(index);
+  }
+  for (auto [index, item] : llvm::enumerate(program.items))
+    if (isSubstituteCall(item)) {
+      isSubstitute[index] = true;
+      if (!addSubstitute(index))
+        return false;
+    }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+/// Items of a kind and microbatch that are there several times are distinguished by which
+/// of them comes first.
+RepeatedEntry ProgramLabels::addEntry(const std::string &kind,
+                                      int64_t microbatch) {
+  for (unsigned time = 0;; ++time) {
+    std::string name = kind + "#" + std::to_string(time);
+    auto [found, isNew] = kindIds.try_emplace(name, numKinds);
+    if (isNew) {
+      ++numKinds;
+      items.emplace_back();
+    }
+    if (!items[found->second].count(microbatch))
+      return {found->second, microbatch};
+  }
+}
+
+/// What is there once has a kind of its own.
+RepeatedEntry ProgramLabels::labelCall(unsigned index) {
+  const Item &item = program.items[index];
+  if (!item.counter)
+    return addEntry("once" + std::to_string(index), RepeatedEntry::kOnce);
+  std::string kind =
+      "call " + std::to_string(*item.fragment) + " " + item.location;
+  for (const std::string &origin : item.origins)
+    kind += " " + origin;
+  return addEntry(kind, *item.counter);
+}
+
+/// The microbatch of all calls that read what a transfer sends; none if they differ.
+std::optional<int64_t> ProgramLabels::findReader(unsigned index) const {
+  std::optional<int64_t> found;
+  for (unsigned value : program.items[index].results)
+    for (unsigned reader : readers[value]) {
+      const Item &item = program.items[reader];
+      if (!item.counter || (found && *found != *item.counter))
+        return std::nullopt;
+      found = *item.counter;
+    }
+  return found;
+}
+
+RepeatedEntry ProgramLabels::labelTransfer(unsigned index) {
+  const Item &item = program.items[index];
+  unsigned operand = item.operands.front();
+  auto maker = makers[operand];
+  RepeatedEntry made = {0, RepeatedEntry::kOnce};
+  if (maker)
+    made = entries[maker->first];
+  std::string kind = " to " + std::to_string(item.toMesh) + " " + item.location;
+  if (made.microbatch != RepeatedEntry::kOnce)
+    return addEntry("send " + std::to_string(made.kind) + "." +
+                        std::to_string(maker->second) + kind,
+                    made.microbatch);
+  // What all microbatches read is sent once, and a part of a column for its own.
+  std::optional<int64_t> reader = findReader(index);
+  bool isOfColumn = llvm::any_of(taken, [&](const Column &column) {
+    return program.values.getKindOfEach()[column.front()] ==
+           program.values.getKindOfEach()[operand];
+  });
+  if (!reader || !isOfColumn)
+    return addEntry("once" + std::to_string(index), RepeatedEntry::kOnce);
+  kind += " of " + std::to_string(program.values.getKindOfEach()[operand]);
+  for (unsigned value : item.results)
+    for (unsigned reader : readers[value])
+      kind += " for " + std::to_string(*program.items[reader].fragment);
+  return addEntry("deal" + kind, *reader);
+}
+
+void ProgramLabels::labelItems() {
+  for (auto [index, item] : llvm::enumerate(program.items)) {
+    if (isSubstitute[index]) {
+      entries.push_back({0, RepeatedEntry::kOnce});
+      continue;
+    }
+    RepeatedEntry entry =
+        item.fragment ? labelCall(index) : labelTransfer(index);
+    items[entry.kind][entry.microbatch] = index;
+    entries.push_back(entry);
+    order.push_back(entry);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// Where a value of this program comes from; of a microbatch as it is here.
+ValueSource ProgramLabels::describe(unsigned value) const {
+  auto maker = makers[value];
+  if (!maker)
+    return {ValueSource::Input, 0, value, 0};
+  RepeatedEntry entry = entries[maker->first];
+  bool isOnce = entry.microbatch == RepeatedEntry::kOnce;
+  return {isOnce ? ValueSource::Once : ValueSource::Absolute, entry.kind,
+          maker->second, isOnce ? 0 : entry.microbatch};
+}
+
+/// Whether two items of a kind differ in nothing but what they read.
+bool ProgramLabels::isTheSame(unsigned index, unsigned otherIndex) const {
+  const Item &item = program.items[index], &other = program.items[otherIndex];
+  auto haveSameKinds = [&](ArrayRef<unsigned> values,
+                           ArrayRef<unsigned> others) {
+    ArrayRef<unsigned> kinds = program.values.getKindOfEach();
+    return values.size() == others.size() &&
+           llvm::all_of(llvm::zip(values, others), [&](auto pair) {
+             return kinds[std::get<0>(pair)] == kinds[std::get<1>(pair)];
+           });
+  };
+  return item.fragment == other.fragment && item.fromMesh == other.fromMesh &&
+         item.toMesh == other.toMesh && item.isRemat == other.isRemat &&
+         item.isDelayed == other.isDelayed && item.beside == other.beside &&
+         item.isAwaited == other.isAwaited && item.origins == other.origins &&
+         item.location == other.location && item.parts.empty() &&
+         other.parts.empty() && haveSameKinds(item.operands, other.operands) &&
+         haveSameKinds(item.results, other.results);
+}
+
+/// The column that an operand of a kind's items is of, which are in the order of their
+/// microbatches: their values are as far apart each time, and go on so in what a substitute
+/// takes.
+std::optional<unsigned> ProgramLabels::findColumn(ArrayRef<unsigned> items,
+                                                  unsigned operand) {
+  int64_t first = entries[items.front()].microbatch;
+  auto getValue = [&](unsigned item) -> int64_t {
+    return program.items[item].operands[operand];
+  };
+  if (items.size() < 3)
+    return std::nullopt;
+  int64_t value = getValue(items.front()), step = getValue(items[1]) - value;
+  auto isNext = [&](int64_t found, int64_t microbatch) {
+    return found == value + step * (microbatch - first);
+  };
+  for (unsigned item : items)
+    if (!isNext(getValue(item), entries[item].microbatch))
+      return std::nullopt;
+  for (auto [number, column] : llvm::enumerate(taken))
+    if (llvm::all_of(llvm::enumerate(column), [&](auto entry) {
+          return isNext(entry.value(), counts.few + int64_t(entry.index()));
+        }))
+      return number;
+  return std::nullopt;
+}
+
+/// Says of operands from outside of the loop that differ of which column they are, of
+/// others where they come from.
+bool ProgramLabels::findColumns() {
+  sources.resize(program.items.size());
+  for (RepeatedEntry entry : order) {
+    unsigned index = items[entry.kind][entry.microbatch];
+    for (unsigned operand : program.items[index].operands) {
+      ValueSource source = describe(operand);
+      if (source.form == ValueSource::Absolute &&
+          entry.microbatch != RepeatedEntry::kOnce) {
+        source.form = ValueSource::Relative;
+        source.microbatch -= entry.microbatch;
+      }
+      sources[index].push_back(source);
+    }
+  }
+  for (unsigned kind : llvm::seq(numKinds)) {
+    std::vector<unsigned> all;
+    for (auto [microbatch, item] : items[kind])
+      all.push_back(item);
+    if (all.size() < 2 || items[kind].begin()->first == RepeatedEntry::kOnce)
+      continue;
+    for (unsigned operand :
+         llvm::seq<unsigned>(program.items[all.front()].operands.size())) {
+      bool isOutside = true, isEqual = true;
+      for (unsigned item : all) {
+        if (operand >= sources[item].size())
+          return false;
+        const ValueSource &source = sources[item][operand];
+        isOutside &= source.form == ValueSource::Input ||
+                     source.form == ValueSource::Once;
+        isEqual &= source == sources[all.front()][operand];
+      }
+      if (!isOutside || isEqual)
+        continue;
+      std::optional<unsigned> found = findColumn(all, operand);
+      if (!found)
+        continue; // It is the steady state that must have none.
+      Column &column = columns[{kind, operand}];
+      int64_t value = program.items[all.front()].operands[operand],
+              step = program.items[all[1]].operands[operand] - value;
+      for (int64_t microbatch : llvm::seq(counts.many))
+        column.push_back(value +
+                         step * (microbatch - entries[all.front()].microbatch));
+    }
+  }
+  return true;
+}
+
+/// Finds from where on all microbatches are the same as a period later.
+bool ProgramLabels::findSteadyState() {
+  std::vector<bool> isSame(counts.few - counts.period, true);
+  for (int64_t microbatch : llvm::seq(counts.few - counts.period))
+    for (unsigned kind : llvm::seq(numKinds)) {
+      auto item = items[kind].find(microbatch),
+           other = items[kind].find(microbatch + counts.period);
+      if ((item == items[kind].end()) != (other == items[kind].end()))
+        isSame[microbatch] = false;
+      if (item == items[kind].end() || other == items[kind].end())
+        continue;
+      if (!isTheSame(item->second, other->second)) {
+        isSame[microbatch] = false;
+        continue;
+      }
+      for (unsigned operand : llvm::seq<unsigned>(sources[item->second].size()))
+        if (!columns.count({kind, operand}) &&
+            sources[item->second][operand] != sources[other->second][operand])
+          isSame[microbatch] = false;
+    }
+  // What an item reads is of about its own microbatch.
+  int64_t few = 2 * counts.period + 1;
+  for (const std::vector<ValueSource> &ofItem : sources)
+    for (const ValueSource &source : ofItem)
+      if (source.form == ValueSource::Relative &&
+          std::abs(source.microbatch) > few)
+        return false;
+  auto first = llvm::find(isSame, true);
+  auto last = std::find(first, isSame.end(), false);
+  begin = first - isSame.begin();
+  // Few are different at the beginning and the end.
+  return begin <= few && isSame.end() - last <= few &&
+         last - first >= 3 * counts.period;
+}
+
+/// Says of what is collected of all microbatches where it comes from: of a result of a
+/// kind, the values of some microbatches are as far apart from each other, and those
+/// of the others, which substitutes give, go on so.
+bool ProgramLabels::findCollected(ArrayRef<unsigned> values,
+                                  MutableArrayRef<ValueSource> sources) const {
+  // Where each is, by kind and result, or by what a substitute gives.
+  std::map<std::pair<unsigned, unsigned>, std::map<int64_t, unsigned>> own;
+  std::map<unsigned, std::map<int64_t, unsigned>> others;
+  for (auto [at, value] : llvm::enumerate(values)) {
+    auto found = given.find(value);
+    if (found != given.end()) {
+      auto [number, microbatch] = found->second;
+      if (!others[number].try_emplace(microbatch, at).second)
+        return false;
+    } else if (sources[at].form == ValueSource::Absolute) {
+      auto &ofResult = own[{sources[at].kind, sources[at].result}];
+      if (!ofResult.try_emplace(sources[at].microbatch, at).second)
+        return false;
+    }
+  }
+  for (auto &[result, places] : own) {
+    bool isOfAll = static_cast<int64_t>(places.size()) == counts.few;
+    if (!isOfAll) {
+      // The value of a microbatch near the beginning or the end.
+      for (auto [microbatch, at] : places) {
+        if (microbatch >= counts.period &&
+            microbatch < counts.few - counts.period)
+          return false;
+        sources[at].microbatch = counts.move(microbatch);
+      }
+      continue;
+    }
+    int64_t last = places[counts.few - 1],
+            step = last - int64_t(places[counts.few - 2]);
+    auto match = llvm::find_if(others, [&](auto &other) {
+      return llvm::all_of(other.second, [&](auto &entry) {
+        return int64_t(entry.second) ==
+               last + step * (entry.first - counts.few + 1);
+      });
+    });
+    if (match == others.end() ||
+        static_cast<int64_t>(match->second.size()) != counts.countAdded())
+      return false;
+    for (auto [microbatch, at] : match->second)
+      sources[at] = {ValueSource::Absolute, result.first, result.second,
+                     microbatch};
+    others.erase(match);
+  }
+  return others.empty();
+}
+
+bool ProgramLabels::connect(std::string &whyNot) {
+  whyNot = "microbatches differ";
+  if (!findColumns() || !findSteadyState())
+    return false;
+  whyNot = "what is collected of all microbatches is not understood";
+  for (RepeatedEntry entry : order) {
+    unsigned index = items[entry.kind][entry.microbatch];
+    if (entry.microbatch == RepeatedEntry::kOnce) {
+      if (!findCollected(program.items[index].operands, sources[index]))
+        return false;
+    } else if (llvm::any_of(program.items[index].operands, [&](unsigned value) {
+                 return given.contains(value);
+               })) {
+      return false;
+    }
+  }
+  std::vector<unsigned> outputs;
+  for (const ExportedProgram::Boundary &output : program.outputs) {
+    outputs.push_back(output.value);
+    outputSources.push_back(describe(output.value));
+  }
+  return findCollected(outputs, outputSources);
+}
+
+std::optional<ProgramLabels> ProgramLabels::find(const ExportedProgram &program,
+                                                 const RepeatCounts &counts,
+                                                 std::string &whyNot) {
+  ProgramLabels labels(program, counts);
+  whyNot = "what represents other microbatches was changed";
+  if (!labels.findSubstitutes())
+    return std::nullopt;
+  labels.labelItems();
+  if (!labels.connect(whyNot))
+    return std::nullopt;
+  return labels;
+}
+
+std::optional<unsigned> ProgramLabels::findLike(RepeatedEntry entry) const {
+  int64_t first = begin + counts.period, added = counts.countAdded();
+  if (entry.microbatch >= first + added)
+    entry.microbatch -= added;
+  else if (entry.microbatch >= first)
+    entry.microbatch = begin + (entry.microbatch - begin) % counts.period;
+  auto found = items[entry.kind].find(entry.microbatch);
+  if (found == items[entry.kind].end())
+    return std::nullopt;
+  return found->second;
+}
+
+ValueSource ProgramLabels::getSource(unsigned item, unsigned operand,
+                                     int64_t microbatch) const {
+  auto column = columns.find({entries[item].kind, operand});
+  if (column != columns.end())
+    return describe(column->second[microbatch]);
+  return sources[item][operand];
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// A name says which of all functions it is, and of which microbatches its calls are:
+/// `p3_f_fwd_calls0to7.step` (Export/Lowering/FragmentNames.h).
+std::optional<std::string> ProgramLabels::getNewName(unsigned fragment) const {
+  const ExportedProgram::Fragment &found = program.fragments[fragment];
+  func::FuncOp function = found.function;
+  StringRef stem = function.getSymName(), module = program.name;
+  module.consume_front("jit_");
+  unsigned number;
+  if (!stem.consume_back(("." + module).str()) || !stem.consume_front("p") ||
+      stem.consumeInteger(10, number) || stem.contains("<...>"))
+    return std::nullopt;
+  unsigned others = 0;
+  for (auto [index, other] : llvm::enumerate(program.items))
+    if (isSubstituteCall(other)) {
+      func::FuncOp substitute = program.fragments[*other.fragment].function;
+      StringRef name = substitute.getSymName();
+      unsigned itsNumber;
+      if (!name.consume_front("p") || name.consumeInteger(10, itsNumber))
+        return std::nullopt;
+      others += itsNumber < number;
+    }
+  std::vector<int64_t> counters;
+  for (auto [item, entry] : llvm::zip_equal(program.items, entries))
+    if (item.fragment == fragment && item.counter)
+      counters.push_back(*item.counter);
+  std::string suffix, newSuffix;
+  if (counters.size() == found.calls && !counters.empty()) {
+    auto makeSuffix = [&](int64_t first, int64_t last) {
+      if (counters.size() == 1)
+        return "_call" + std::to_string(first);
+      return "_calls" + std::to_string(first) + (first < last ? "to" : "from") +
+             std::to_string(last);
+    };
+    int64_t first = counters.front(), last = counters.back();
+    suffix = makeSuffix(first, last);
+    newSuffix = makeSuffix(counts.move(first), counts.move(last));
+  }
+  if (!stem.consume_back(suffix))
+    newSuffix.clear();
+  return "p" + std::to_string(number - others) + stem.str() + newSuffix + "." +
+         module.str();
+}

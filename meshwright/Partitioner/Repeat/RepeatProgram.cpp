@@ -1,0 +1,222 @@
+//===- RepeatProgram.cpp - A program of more microbatches -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/Repeat/RepeatProgram.h"
+#include "meshwright/Partitioner/Repeat/ProgramLabels.h"
+#include "meshwright/Partitioner/Repeat/ReservedMemory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+using Item = ExportedProgram::Item;
+
+namespace {
+/// Makes the whole program.
+class Repeater {
+public:
+  Repeater(const ExportedProgram &few, const ProgramLabels &labels,
+           const RepeatCounts &counts)
+      : few(few), labels(labels), counts(counts) {}
+
+  std::optional<ExportedProgram> repeat(const OrderCheck &isInOrder,
+                                        std::string &whyNot);
+
+private:
+  bool addItems(llvm::ArrayRef<RepeatedEntry> order);
+  void addItem(RepeatedEntry entry, unsigned like);
+  unsigned addKind(unsigned value);
+  bool connect(Item &item, RepeatedEntry entry, unsigned like);
+  std::optional<unsigned> findValue(const ValueSource &source,
+                                    int64_t microbatch) const;
+  std::vector<RepeatedCalls>
+  listCalls(llvm::ArrayRef<RepeatedEntry> order) const;
+  bool renameFunctions();
+
+  const ExportedProgram &few;
+  const ProgramLabels &labels;
+  const RepeatCounts &counts;
+  ExportedProgram many;
+  /// By kind and microbatch: the first result. What is there once has one.
+  std::vector<std::vector<std::optional<unsigned>>> firstResults;
+  std::vector<std::optional<unsigned>> newKinds, newFragments;
+};
+} // namespace
+
+/// The new kind of a value. Kinds come in the order of the first values.
+unsigned Repeater::addKind(unsigned value) {
+  unsigned kind = few.values.getKindOfEach()[value];
+  if (!newKinds[kind])
+    newKinds[kind] = many.values.addKind(few.values.getKinds()[kind]);
+  return *newKinds[kind];
+}
+
+void Repeater::addItem(RepeatedEntry entry, unsigned like) {
+  unsigned index = many.items.size();
+  Item &item = many.items.emplace_back(few.items[like]);
+  item.counter = std::nullopt;
+  item.operands.clear();
+  item.lastUses.clear();
+  item.awaits.clear();
+  for (unsigned &result : item.results)
+    result = many.values.add(addKind(result));
+  if (!item.results.empty()) {
+    bool isOnce = entry.microbatch == RepeatedEntry::kOnce;
+    auto &ofKind = firstResults[entry.kind];
+    ofKind.resize(isOnce ? 1 : counts.many);
+    ofKind[isOnce ? 0 : entry.microbatch] = item.results.front();
+  }
+  if (item.fragment) {
+    std::optional<unsigned> &known = newFragments[*item.fragment];
+    if (!known) {
+      known = many.fragments.size();
+      many.fragments.push_back(few.fragments[*item.fragment]);
+      many.fragments.back().calls = 0;
+    }
+    item.fragment = known;
+    ++many.fragments[*known].calls;
+  }
+  many.meshes[item.fromMesh].items.push_back(index);
+  if (item.toMesh != item.fromMesh)
+    many.meshes[item.toMesh].items.push_back(index);
+}
+
+/// The value that a source is for an item of a microbatch.
+std::optional<unsigned> Repeater::findValue(const ValueSource &source,
+                                            int64_t microbatch) const {
+  if (source.form == ValueSource::Input)
+    return source.result;
+  int64_t place = source.microbatch;
+  if (source.form == ValueSource::Relative)
+    place += microbatch;
+  const auto &ofKind = firstResults[source.kind];
+  if (place < 0 || place >= static_cast<int64_t>(ofKind.size()) ||
+      !ofKind[place])
+    return std::nullopt;
+  return *ofKind[place] + source.result;
+}
+
+/// Finds the operands of an item, all of which are there before it.
+bool Repeater::connect(Item &item, RepeatedEntry entry, unsigned like) {
+  unsigned end = item.results.empty() ? many.values.size() : item.results[0];
+  for (unsigned operand :
+       llvm::seq<unsigned>(few.items[like].operands.size())) {
+    std::optional<unsigned> value = findValue(
+        labels.getSource(like, operand, entry.microbatch), entry.microbatch);
+    if (!value || *value >= end)
+      return false;
+    item.operands.push_back(*value);
+  }
+  return true;
+}
+
+bool Repeater::addItems(llvm::ArrayRef<RepeatedEntry> order) {
+  llvm::SmallVector<unsigned> likes;
+  for (RepeatedEntry entry : order) {
+    std::optional<unsigned> like = labels.findLike(entry);
+    if (!like)
+      return false;
+    likes.push_back(*like);
+  }
+  many.items.reserve(order.size());
+  for (auto [entry, like] : llvm::zip_equal(order, likes))
+    addItem(entry, like);
+  // What an item reads may be of any item before it.
+  for (auto [item, entry, like] : llvm::zip_equal(many.items, order, likes))
+    if (!connect(item, entry, like))
+      return false;
+  return true;
+}
+
+std::vector<RepeatedCalls>
+Repeater::listCalls(llvm::ArrayRef<RepeatedEntry> order) const {
+  std::vector<RepeatedCalls> calls(few.meshes.size());
+  for (RepeatedEntry entry : order) {
+    std::optional<unsigned> like = labels.findLike(entry);
+    if (like && few.items[*like].fragment &&
+        entry.microbatch != RepeatedEntry::kOnce)
+      calls[few.items[*like].fromMesh].push_back(entry);
+  }
+  return calls;
+}
+
+bool Repeater::renameFunctions() {
+  llvm::SmallVector<std::string> names;
+  llvm::StringSet<> known;
+  for (auto [number, found] : llvm::enumerate(newFragments)) {
+    if (!found)
+      continue;
+    std::optional<std::string> name = labels.getNewName(number);
+    if (!name || !known.insert(*name).second)
+      return false;
+    names.push_back(std::move(*name));
+  }
+  size_t next = 0;
+  for (auto [number, found] : llvm::enumerate(newFragments))
+    if (found)
+      many.fragments[*found].function.setSymName(names[next++]);
+  return true;
+}
+
+std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
+                                                std::string &whyNot) {
+  whyNot = "the order of its items does not repeat";
+  std::optional<std::vector<RepeatedEntry>> order =
+      repeatOrder(labels.getOrder(), labels.countKinds(), counts);
+  if (!order)
+    return std::nullopt;
+  whyNot = "its calls are not in the order of the schedule";
+  if (!isInOrder(listCalls(labels.getOrder()), listCalls(*order)))
+    return std::nullopt;
+
+  newKinds.resize(few.values.getKinds().size());
+  newFragments.resize(few.fragments.size());
+  firstResults.resize(labels.countKinds());
+  many.name = few.name;
+  many.isInStartOrder = few.isInStartOrder;
+  for (const ExportedProgram::Mesh &mesh : few.meshes)
+    many.meshes.push_back({mesh.name, mesh.shape, {}});
+  for (const ExportedProgram::Boundary &input : few.inputs)
+    many.inputs.push_back({many.values.add(addKind(input.value)), input.slot});
+  whyNot = "a value is not there for all microbatches";
+  if (!addItems(*order))
+    return std::nullopt;
+  for (auto [index, output] : llvm::enumerate(few.outputs)) {
+    std::optional<unsigned> value =
+        findValue(labels.getOutputSource(index), RepeatedEntry::kOnce);
+    if (!value)
+      return std::nullopt;
+    many.outputs.push_back({*value, output.slot});
+  }
+  completeProgram(many);
+
+  whyNot = "its memory is not understood";
+  std::optional<std::vector<int64_t>> before = findReservedBytes(few),
+                                      now = findReservedBytes(many);
+  if (!before || !now)
+    return std::nullopt;
+  for (auto [fragment, bytes] : llvm::zip_equal(few.fragments, *before))
+    if (fragment.reservedBytes != bytes)
+      return std::nullopt;
+  for (auto [fragment, bytes] : llvm::zip_equal(many.fragments, *now))
+    fragment.reservedBytes = bytes;
+  whyNot = "its functions have other names";
+  if (!renameFunctions())
+    return std::nullopt;
+  return std::move(many);
+}
+
+std::optional<ExportedProgram>
+meshwright::repeatProgram(const ExportedProgram &program,
+                          const RepeatCounts &counts,
+                          const OrderCheck &isInOrder, std::string &whyNot) {
+  std::optional<ProgramLabels> labels =
+      ProgramLabels::find(program, counts, whyNot);
+  if (!labels)
+    return std::nullopt;
+  return Repeater(program, *labels, counts).repeat(isInOrder, whyNot);
+}

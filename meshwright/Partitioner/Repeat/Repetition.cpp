@@ -1,0 +1,51 @@
+//===- Repetition.cpp - Partitioning few microbatches for many ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Partitioner/Repeat/Repetition.h"
+#include "meshwright/Partitioner/Repeat/ShortenLoop.h"
+
+using namespace mlir;
+using namespace meshwright;
+
+std::optional<Repetition> Repetition::begin(ModuleOp module,
+                                            PartitionConfig &config,
+                                            int64_t mostItems,
+                                            std::string &whyNot) {
+  auto function = module.lookupSymbol<func::FuncOp>(config.function);
+  if (!function || function.isExternal())
+    return std::nullopt;
+  int64_t microbatches = 0;
+  for (auto loop : function.getOps<mpmd::ForOp>())
+    microbatches += loop.getIterations();
+  if (RepeatPlan::countItems(config, microbatches) <= mostItems)
+    return std::nullopt;
+  std::optional<MicrobatchLoop> loop =
+      MicrobatchLoop::find(function, config, whyNot);
+  if (!loop)
+    return std::nullopt;
+  std::optional<RepeatPlan> plan =
+      RepeatPlan::find(config, microbatches, whyNot);
+  if (!plan)
+    return std::nullopt;
+  Repetition found(std::move(*plan), config);
+  loop->shorten(found.plan.getCounts().few, config);
+  return found;
+}
+
+LogicalResult Repetition::repeat(PartitionResult &partitioned,
+                                 std::string &whyNot) const {
+  std::optional<ExportedProgram> whole = repeatProgram(
+      *partitioned.program, plan.getCounts(),
+      [&](const std::vector<RepeatedCalls> &few,
+          const std::vector<RepeatedCalls> &many) {
+        return plan.isOrderOf(few, many);
+      },
+      whyNot);
+  if (!whole)
+    return failure();
+  whyNot.clear();
+  partitioned.program = std::move(whole);
+  orderForSharedDevices(*partitioned.program, config);
+  return success();
+}
