@@ -337,6 +337,8 @@ private:
                            llvm::function_ref<void(OStream &)> write);
   void findClasses();
   void findClasses(const ExportedProgram::Fragment &fragment);
+  std::string makeKey(const ExportedProgram::Item &item) const;
+  void writeItemClass(OStream &out, const ExportedProgram::Item &item) const;
   void writeLine(llvm::function_ref<void(OStream &)> write);
   void writeNumbers(StringRef key, ArrayRef<unsigned> numbers);
   void writeClasses(StringRef key, const Classes &classes);
@@ -379,21 +381,63 @@ void RangeWriter::findClasses() {
     classOfValue.push_back(classOfKind[kind]);
   for (const ExportedProgram::Fragment &fragment : program.fragments)
     findClasses(fragment);
-  for (const ExportedProgram::Item &item : program.items)
-    classOfItem.push_back(addClass(itemClasses, [&](OStream &out) {
-      out.object([&] {
-        if (item.fragment)
-          writeCall(out, program, item);
-        else
-          writeTransfer(out, program, item);
-        out.attributeArray("results", [&] {
-          for (unsigned result : item.results)
-            out.value(classOfValue[result]);
-        });
-        writeTextOrNull(out, "location", item.location);
-      });
-    }));
+  llvm::StringMap<unsigned> known;
+  for (const ExportedProgram::Item &item : program.items) {
+    auto [entry, isNew] = known.try_emplace(makeKey(item), 0);
+    if (isNew)
+      entry->second = addClass(
+          itemClasses, [&](OStream &out) { writeItemClass(out, item); });
+    classOfItem.push_back(entry->second);
+  }
 }
+
+/// Items with the same key are of one class: a key is made in a fraction of the time that
+/// the text of a class takes.
+std::string RangeWriter::makeKey(const ExportedProgram::Item &item) const {
+  std::string key;
+  auto addNumber = [&](unsigned number) {
+    key.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  };
+  auto addText = [&](const std::string &text) {
+    addNumber(text.size());
+    key += text;
+  };
+  auto addOrigins = [&](const ExportedProgram::Origins &origins) {
+    addNumber(origins.origins.size());
+    for (const std::string &origin : origins.origins)
+      addText(origin);
+  };
+  addNumber(item.fragment ? *item.fragment + 1 : 0);
+  addNumber(item.fromMesh);
+  addNumber(item.toMesh);
+  addNumber(2 * item.isRemat + item.isDelayed);
+  addOrigins(item);
+  addNumber(item.parts.size());
+  for (const ExportedProgram::Part &part : item.parts) {
+    addOrigins(part);
+    addNumber(part.numResults);
+  }
+  for (unsigned result : item.results)
+    addNumber(classOfValue[result]);
+  addText(item.location);
+  return key;
+}
+
+void RangeWriter::writeItemClass(OStream &out,
+                                 const ExportedProgram::Item &item) const {
+  out.object([&] {
+    if (item.fragment)
+      writeCall(out, program, item);
+    else
+      writeTransfer(out, program, item);
+    out.attributeArray("results", [&] {
+      for (unsigned result : item.results)
+        out.value(classOfValue[result]);
+    });
+    writeTextOrNull(out, "location", item.location);
+  });
+}
+
 void RangeWriter::findClasses(const ExportedProgram::Fragment &fragment) {
   auto &classes = slotsOfFragment.emplace_back();
   auto add = [&](ArrayRef<Slot> slots, bool isArgument) {
