@@ -9,7 +9,9 @@ Two comparisons, best of several runs in one process each:
   against `ir.Module.parse` and `str()` in jaxlib's Python, imports excluded;
 - the phases, with 1F1B: the times `meshwright partition` reports, against the
   partitioner that is compiled into jaxlib (`support/peer.py`), parsing excluded;
-  and the peak memory of the two processes, the peer's with its Python.
+  and the peak memory of the two processes, the peer's with its Python; also
+  `meshwright partition` as a whole process, from the text to the files, against the
+  peer's phases.
 
 Prints a row per program with both times and their ratio, if ours is a millisecond or
 more; above 1 is faster. Exit code 1 if all phases of `gpt_32_8_32` are not 10 times as
@@ -103,6 +105,18 @@ def run_ours(
     return seconds, memory
 
 
+def time_partition(binary: pathlib.Path, path: pathlib.Path) -> float:
+    """Seconds of the process, from its start to the last file."""
+    with tempfile.TemporaryDirectory() as folder:
+        return time_process(
+            binary / "meshwright",
+            "partition",
+            path,
+            f"--config={path.with_suffix('.json')}",
+            f"-o={folder}/out",
+        )
+
+
 def run_peer(path: pathlib.Path, repeat: int) -> tuple[dict, float]:
     """The same of the peer; the memory is that of a single run."""
     command = [
@@ -135,6 +149,8 @@ def phases(args: argparse.Namespace) -> bool:
             theirs["partition"],
         )
         report("all phases", path.stem, sum(ours.values()), sum(theirs.values()))
+        whole = [time_partition(args.bin, path) for _ in range(args.repeat)]
+        report("whole process", path.stem, best(whole), sum(theirs.values()))
         memory = max(run[1] for run in runs)
         print(
             f"{'peak memory':<14} {path.stem:<12} {memory:7.0f} MB "
