@@ -64,7 +64,8 @@ def with_sums(
     eqns, after = list(jaxpr.eqns), []
     outvars, sums, done = list(jaxpr.outvars), [], []
 
-    def add_to(var: Any, before: Any = None) -> Any | None:
+    def add_to(var: Any, of: Any, before: Any = None) -> Any | None:
+        """The sum of a part of gradient `of` and of `before`, or of an operand."""
         at = compat.look_up(producer, var)
         if at is None:
             return None
@@ -72,7 +73,7 @@ def with_sums(
         is_first = before is None
         if is_first:
             before = compat.Var(
-                var.aval.update(weak_type=False, dtype=dtype or var.aval.dtype)
+                var.aval.update(weak_type=False, dtype=dtype or of.aval.dtype)
             )
         if eqn.primitive is named_computation_p:
             if not eqn.params["transpose_count"]:
@@ -88,7 +89,10 @@ def with_sums(
             sums.append(before)
         return total
 
-    gradients = {index: _rows(outvars[index], producer, eqns) for index in wanted}
+    gradients = {
+        index: _rows(_before_widening(outvars[index], producer, eqns), producer, eqns)
+        for index in wanted
+    }
     shared = [
         var
         for rows in gradients.values()
@@ -108,12 +112,12 @@ def with_sums(
                 for parts in _by_owner(row, owners, producer):
                     total = None
                     for part in parts:
-                        total = add_to(part, total)
+                        total = add_to(part, jaxpr.outvars[index], total)
                     outvars.append(total)
                 places.append(list(range(first, len(outvars))))
             done.append((index, places))
             outvars[index] = outvars[places[0][0]]  # Not read.
-        elif (total := add_to(outvars[index])) is not None:
+        elif (total := add_to(outvars[index], outvars[index])) is not None:
             outvars[index] = total
             done.append((index, [[index]]))
     new = compat.remade(
@@ -130,12 +134,27 @@ def _without_unread(eqns: Sequence[Any], outvars: Sequence[Any]) -> list[Any]:
     read = set(compat.variables(outvars))
     kept = []
     for eqn in reversed(eqns):
-        puts_together = eqn.primitive.name in ("pad", "add_any")
+        puts_together = eqn.primitive.name in ("pad", "add_any", "convert_element_type")
         if puts_together and read.isdisjoint(eqn.outvars):
             continue
         read.update(compat.variables(eqn.invars))
         kept.append(eqn)
     return kept[::-1]
+
+
+def _before_widening(var: Any, producer: Mapping[Any, int], eqns: Any) -> Any:
+    """What a gradient is converted from, if it is in a narrower type.
+
+    So is that of a weight which several stages read in bfloat16. Each of them adds to a
+    sum of the wider type, which rounds less than their sum in the narrower one.
+    """
+    at = compat.look_up(producer, var)
+    if at is None or eqns[at].primitive is not jax.lax.convert_element_type_p:
+        return var
+    (narrow,), is_part = eqns[at].invars, _is_transposed(eqns[at])
+    kinds = narrow.aval.dtype, var.aval.dtype
+    is_wider = jax.numpy.promote_types(*kinds) == kinds[1]
+    return narrow if is_part and is_wider else var
 
 
 def _rows(

@@ -231,6 +231,28 @@ def test_weights_that_several_stages_read(schedule):
     close(step(*args), gradient(*args))
 
 
+def test_weights_that_several_stages_read_in_bfloat16():
+    """Each stage has a sum in float32, and its mesh sends no more than that."""
+
+    def tied(weights, batch):
+        x, y = batch
+        narrow = [weight.astype(jnp.bfloat16) for weight in weights]
+        h = mw.stage_boundary(x.astype(jnp.bfloat16) @ narrow[0])
+        return distance((h @ narrow[1] @ narrow[0].T).astype(x.dtype), y)
+
+    step = accumulate(jax.value_and_grad(tied), MICROBATCHES)
+    weights, batch = make_weights(2), make_batch()
+    jitted = mw.jit(step, marked_config("1F1B"))
+    compiled = jitted.lower(weights, batch).compile()
+    (back,) = (e for e in compiled.traffic().edges if e.source == "m1")
+    wide = weights[0].size * 4
+    narrow = ROWS * WIDTH * 2
+    assert back.bytes == wide + MICROBATCHES * narrow
+    (_, found), (_, whole) = jitted(weights, batch), step(weights, batch)
+    for ours, theirs in zip(found, whole, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.05, atol=0.02)
+
+
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
 def test_a_row_of_a_weight_that_another_stage_reads(schedule, caplog):
     def sliced(weights, batch):
