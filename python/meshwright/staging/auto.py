@@ -19,7 +19,7 @@ from ..tracing.primitives import call_p, named_computation_p
 from ..tracing.scopes import body_of, source, with_body
 from .assign import Stages
 from .costs import work_of
-from .emit import emit, rootless
+from .emit import copies, emit
 from .flatten import Flat, flatten
 from .inner_gradients import count_by_work
 from .line import Lining, Order
@@ -144,7 +144,7 @@ def divide(
     Raises:
       ValueError: it has fewer operations than that.
     """
-    copied = rootless(flat)
+    copied = copies(flat)
     folds = is_whole or not any(item.transposes for item in flat.items)
     order, cuts = _line_up(flat, count, copied, outside, folds)
     if len(order.items) < count:

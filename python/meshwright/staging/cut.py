@@ -129,6 +129,8 @@ class _Cutter:
         self._layout: Layout | None = None
         self._graph: Graph | None = None
         self._done: dict[Any, tuple[Any, list[int | None]]] = {}
+        # Inputs of bodies that are the same for all microbatches.
+        self._fixed: set[Any] = set()
         self._alive: list[Any] = []
 
     def found(self) -> Found:
@@ -193,6 +195,15 @@ class _Cutter:
             if compat.is_variable(var) and var in tokens
         }
         count = transposes + compat.transpose_count(eqn.source_info.name_stack)
+        invars = body.jaxpr.invars
+        if eqn.primitive is for_p:
+            self._fixed.update(invars[: eqn.params["num_captured"]])
+        else:
+            self._fixed.update(
+                inner
+                for var, inner in zip(eqn.invars, invars, strict=True)
+                if compat.is_variable(var) and var in self._fixed
+            )
         new, found = self.program(body, known, count)
         for var, number in zip(eqn.outvars, found, strict=True):
             if number is not None:
@@ -213,7 +224,12 @@ class _Cutter:
             numbers_of = self._layout.numbers
             stage = [None if at is None else numbers_of[at] for at in stage]
         outs = [compat.look_up(stages.tokens, out) for out in flat.outs]
-        new, regular = emit(closed, flat, stage, self._graph)
+        fixed = {
+            new
+            for new, var in zip(inputs, closed.jaxpr.invars, strict=True)
+            if var in self._fixed
+        }
+        new, regular = emit(closed, flat, stage, self._graph, fixed)
         self.is_regular &= regular
         return new, outs
 

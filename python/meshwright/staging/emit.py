@@ -8,9 +8,10 @@ to run in the middle of it; then there are several of the same name.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..core import names
@@ -27,6 +28,8 @@ from ..tracing.primitives import (
 from .assign import Graph, is_mark
 from .flatten import Flat, Item
 
+# What a cast of a weight is read through.
+_OF_CASTS = frozenset({jax.lax.convert_element_type_p, jax.lax.transpose_p})
 # What says something about values between computations, and nothing inside of one.
 _ABOUT_VALUES = frozenset({named_tensor_p, broadcast_p, reduce_p})
 
@@ -109,16 +112,27 @@ def _is_draw(eqn: Any) -> bool:
     return eqn.primitive.name == "rng_uniform"
 
 
-def rootless(flat: Flat) -> set[int]:
-    """Operations that read nothing: masks, positions, zeros. Each stage makes them.
+def copies(flat: Flat, fixed: Container[Any] = ()) -> set[int]:
+    """Operations that each stage does itself, forward and backward.
 
-    Not what draws random numbers without a key, which are others each time.
+    Those that read nothing: masks, positions, zeros; not what draws random numbers
+    without a key, which are others each time. And casts of weights, also transposed
+    ones, which each microbatch would keep for its backward, and send to other stages.
+
+    Args:
+      flat: the body.
+      fixed: inputs that are the same for all microbatches.
     """
     found: set[int] = set()
+    casts: set[int] = set()
     for index, item in enumerate(flat.items):
         eqn = item.eqn
         inputs = compat.variables(eqn.invars)
-        if (
+        cast = inputs[0] if inputs and eqn.primitive in _OF_CASTS else None
+        is_first = eqn.primitive is not jax.lax.transpose_p and cast in fixed
+        if is_first or flat.table.producer.get(cast) in casts:
+            casts.add(index)
+        elif (
             all(flat.table.producer.get(var) in found for var in inputs)
             and not eqn.effects
             and not is_mark(item)
@@ -126,11 +140,15 @@ def rootless(flat: Flat) -> set[int]:
             and not (_is_draw(eqn) or compat.find_inside(eqn, _is_draw))
         ):
             found.add(index)
-    return found
+    return found | casts
 
 
 def emit(
-    closed: Any, flat: Flat, stage: Sequence[int | None], graph: Graph | None = None
+    closed: Any,
+    flat: Flat,
+    stage: Sequence[int | None],
+    graph: Graph | None = None,
+    fixed: Container[Any] = (),
 ) -> tuple[Any, bool]:
     """The body again, with a named computation for each stage.
 
@@ -138,12 +156,13 @@ def emit(
       closed: what was laid open as `flat`.
       stage: stage of each operation, None for what belongs to none.
       graph: what feeds what, if the stages are no chain.
+      fixed: inputs that are the same for all microbatches, as far as known.
 
     Returns:
       A closed jaxpr with the inputs and results of `closed`, and whether each stage
       has one computation forward and one backward, as schedules expect.
     """
-    emitter = _Emitter(closed, flat, stage, graph)
+    emitter = _Emitter(closed, flat, stage, graph, fixed)
     return emitter.closed_jaxpr(), emitter.is_regular
 
 
@@ -157,14 +176,19 @@ def rebuilt(closed: Any, flat: Flat, outs: Sequence[Any], eqns: Sequence[Any]) -
 
 class _Emitter:
     def __init__(
-        self, closed: Any, flat: Flat, stage: Sequence[int | None], graph: Graph | None
+        self,
+        closed: Any,
+        flat: Flat,
+        stage: Sequence[int | None],
+        graph: Graph | None,
+        fixed: Container[Any],
     ):
         self._closed = closed
         self._graph = graph
         self._flat = flat
         self._stage = stage
         self._same: dict[Any, Any] = {}
-        self._copied = rootless(flat)
+        self._copied = copies(flat, fixed)
         self._eqns = [
             self._rename(item, index) for index, item in enumerate(flat.items)
         ]
