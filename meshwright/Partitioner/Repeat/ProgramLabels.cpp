@@ -242,9 +242,11 @@ std::optional<unsigned> ProgramLabels::findColumn(ArrayRef<unsigned> items,
   for (unsigned item : items)
     if (!isNext(getValue(item), entries[item].microbatch))
       return std::nullopt;
+  llvm::ArrayRef<unsigned> kinds = program.values.getKindOfEach();
   for (auto [number, column] : llvm::enumerate(taken))
     if (llvm::all_of(llvm::enumerate(column), [&](auto entry) {
-          return isNext(entry.value(), counts.few + int64_t(entry.index()));
+          return isNext(entry.value(), counts.few + int64_t(entry.index())) &&
+                 kinds[entry.value()] == kinds[value];
         }))
       return number;
   return std::nullopt;
@@ -368,10 +370,13 @@ bool ProgramLabels::findCollected(ArrayRef<unsigned> values,
     }
     int64_t last = places[counts.few - 1],
             step = last - int64_t(places[counts.few - 2]);
+    llvm::ArrayRef<unsigned> kinds = program.values.getKindOfEach();
+    unsigned kind = kinds[values[last]];
     auto match = llvm::find_if(others, [&](auto &other) {
       return llvm::all_of(other.second, [&](auto &entry) {
-        return int64_t(entry.second) ==
-               last + step * (entry.first - counts.few + 1);
+        auto [microbatch, at] = entry;
+        return int64_t(at) == last + step * (microbatch - counts.few + 1) &&
+               kinds[values[at]] == kind;
       });
     });
     if (match == others.end() ||

@@ -60,6 +60,10 @@ public:
   unsigned countKinds() const { return numKinds; }
   /// The items in their order.
   const std::vector<RepeatedEntry> &getOrder() const { return order; }
+  /// The item of this program of a kind and microbatch.
+  unsigned getItem(RepeatedEntry entry) const {
+    return items[entry.kind].at(entry.microbatch);
+  }
   /// The item of this program that one of the whole is like; none if there is none.
   std::optional<unsigned> findLike(RepeatedEntry entry) const;
   /// Where the operand of an item comes from, for one of that microbatch that is like it.

@@ -33,8 +33,8 @@ private:
   bool connect(Item &item, RepeatedEntry entry, unsigned like);
   std::optional<unsigned> findValue(const ValueSource &source,
                                     int64_t microbatch) const;
-  std::vector<RepeatedCalls>
-  listCalls(llvm::ArrayRef<RepeatedEntry> order) const;
+  std::vector<RepeatedCalls> listCalls(llvm::ArrayRef<RepeatedEntry> order,
+                                       bool isWhole) const;
   bool renameFunctions();
 
   const ExportedProgram &few;
@@ -133,13 +133,14 @@ bool Repeater::addItems(llvm::ArrayRef<RepeatedEntry> order) {
 }
 
 std::vector<RepeatedCalls>
-Repeater::listCalls(llvm::ArrayRef<RepeatedEntry> order) const {
+Repeater::listCalls(llvm::ArrayRef<RepeatedEntry> order, bool isWhole) const {
   std::vector<RepeatedCalls> calls(few.meshes.size());
   for (RepeatedEntry entry : order) {
-    std::optional<unsigned> like = labels.findLike(entry);
-    if (like && few.items[*like].fragment &&
+    std::optional<unsigned> index =
+        isWhole ? labels.findLike(entry) : labels.getItem(entry);
+    if (index && few.items[*index].fragment &&
         entry.microbatch != RepeatedEntry::kOnce)
-      calls[few.items[*like].fromMesh].push_back(entry);
+      calls[few.items[*index].fromMesh].push_back(entry);
   }
   return calls;
 }
@@ -170,7 +171,8 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
   if (!order)
     return std::nullopt;
   whyNot = "its calls are not in the order of the schedule";
-  if (!isInOrder(listCalls(labels.getOrder()), listCalls(*order)))
+  if (!isInOrder(listCalls(labels.getOrder(), /*isWhole=*/false),
+                 listCalls(*order, /*isWhole=*/true)))
     return std::nullopt;
 
   newKinds.resize(few.values.getKinds().size());

@@ -136,6 +136,7 @@ def test_schedules_are_continued(monkeypatch, schedule, stages, meshes, microbat
     ("kind", "options", "reason"),
     [
         ("dropout", {}, "does not repeat"),
+        ("split", {}, "is not understood"),
         ("plain", {"mpmd_schedule_device": "h100"}, "mpmd_schedule_device"),
         ("plain", {"mpmd_keep_units_alike": False}, "mpmd_keep_units_alike"),
     ],
