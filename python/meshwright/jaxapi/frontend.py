@@ -205,7 +205,8 @@ def bodies(eqn: Any) -> list[Any]:
     return found
 
 
-@_FOUND["weakref_lru_cache"]
+# As many entries as bodies that live and kinds that are looked for.
+@_FOUND["weakref_lru_cache"](maxsize=None)
 def find(jaxpr: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
     """The first operation of a kind in a jaxpr, or in one that it applies."""
     for eqn in jaxpr.eqns:

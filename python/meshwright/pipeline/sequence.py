@@ -72,8 +72,9 @@ class Chunked:
         def loss_of(differentiable: Any, chunks: list[Part]) -> Any:
             total, carry = 0.0, None
             for part, share in zip(chunks, self._shares(cuts), strict=True):
-                own = _with(args, part, differentiable)
-                value, carry = self._pair(self._fn(*own, carry, **kwargs))
+                _, *own = (part.get(index, arg) for index, arg in enumerate(args))
+                first = _filled(args[0], differentiable, keeps=True)
+                value, carry = self._pair(self._fn(first, *own, carry, **kwargs))
                 total = total + share * value
             return total
 
@@ -155,12 +156,6 @@ class Chunked:
                 f"number, got {jax.tree.structure(value)} of shape {jnp.shape(value)}"
             )
         return result
-
-
-def _with(args: Sequence[Any], part: Part, differentiable: Sequence[Any]) -> list[Any]:
-    """The arguments of one chunk."""
-    own = [part.get(index, arg) for index, arg in enumerate(args)]
-    return [_filled(args[0], differentiable, keeps=True), *own[1:]]
 
 
 def _filled(params: Any, arrays: Sequence[Any], keeps: bool = False) -> Any:
