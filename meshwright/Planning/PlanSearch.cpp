@@ -86,8 +86,8 @@ private:
   bool cut(Layout &layout);
   /// Cuts for a short step, or for little memory whatever the step.
   bool cut(Layout &layout, bool forMemory);
-  /// Dates a layout by the timeline of its schedule.
-  bool date(Layout &layout);
+  /// Times a layout by the timeline of its schedule.
+  bool setSeconds(Layout &layout);
   /// Replaces the finalists by those whose stages and order are searched, or adds
   /// these.
   void measureFinalists();
@@ -274,7 +274,7 @@ bool Search::cut(Layout &layout, bool forMemory) {
   return layout.peakBytes <= most;
 }
 
-bool Search::date(Layout &layout) {
+bool Search::setSeconds(Layout &layout) {
   const StageCosts &costs = getCosts(layout);
   UnitTimes times = makeUnitTimes(costs, layout, crossesDomains());
   llvm::Expected<Timeline> timeline = simulatePlan(*plan, times.costs);
@@ -384,7 +384,7 @@ llvm::Expected<PlanResult> Search::run() {
     if (!order || (layout.split.tensor == 1 && inputs.schedules.empty() &&
                    hasPairs(*order)))
       continue;
-    if (!cut(layout) || !date(layout))
+    if (!cut(layout) || !setSeconds(layout))
       continue;
     layout.hasPairs = hasPairs(*order);
     ++result.fitting;

@@ -55,7 +55,7 @@ struct Layout {
   /// The order, if it is searched.
   std::shared_ptr<const Plan> measured;
   /// Stages of microbatches that it may keep on each mesh, if it is searched.
-  std::vector<int64_t> room;
+  std::vector<int64_t> mostLive;
 };
 
 struct PlanResult {

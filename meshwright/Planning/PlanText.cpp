@@ -189,7 +189,7 @@ static void writeConfig(OStream &json, const PlanInputs &inputs,
       }
       if (layout.measured)
         json.attribute("mpmd_schedule_memory",
-                       llvm::join(llvm::map_range(layout.room,
+                       llvm::join(llvm::map_range(layout.mostLive,
                                                   [](int64_t most) {
                                                     return std::to_string(most);
                                                   }),

@@ -113,7 +113,7 @@ double meshwright::findLeastMemory(const StageCosts &costs,
   return most;
 }
 
-/// Stages of a microbatch that each mesh has room for.
+/// Stages of a microbatch that each mesh can hold.
 static std::vector<int64_t> findMemoryLimits(const PlanInputs &inputs,
                                              const StageCosts &costs,
                                              const Layout &layout) {
@@ -161,7 +161,7 @@ std::optional<Plan> meshwright::makeMeasuredPlan(const PlanInputs &inputs,
   measureMemory(costs, made->plan, layout);
   if (layout.peakBytes > inputs.memory)
     return std::nullopt;
-  layout.room = problem.mostLive;
+  layout.mostLive = problem.mostLive;
   return std::move(made->plan);
 }
 

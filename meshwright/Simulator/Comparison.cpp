@@ -57,7 +57,7 @@ static std::vector<int64_t> findMemoryLimits(const PlanShape &shape,
                                              const PipelineModel &model,
                                              int64_t memory) {
   if (memory == 0)
-    return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
+    return std::vector<int64_t>(shape.meshes, getUsualLimit(shape));
   std::vector<int64_t> limits;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     int64_t fixed = 0, each = 1;

@@ -187,7 +187,7 @@ static llvm::Expected<int64_t> findChunks(const StageTimes &times,
 static llvm::Expected<std::vector<int64_t>>
 findMemoryLimits(const PlanShape &shape) {
   if (mostLive.empty())
-    return std::vector<int64_t>(shape.meshes, getUsualRoom(shape));
+    return std::vector<int64_t>(shape.meshes, getUsualLimit(shape));
   if (mostLive.size() == 1)
     return std::vector<int64_t>(shape.meshes, mostLive.front());
   if (static_cast<int64_t>(mostLive.size()) != shape.meshes)
@@ -297,7 +297,7 @@ static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
   if (!limits)
     return limits.takeError();
   problem.mostLive =
-      mostLive.empty() ? getUsualRooms(graph) : std::move(*limits);
+      mostLive.empty() ? getUsualLimits(graph) : std::move(*limits);
   problem.hostTime = findHostTime();
   return searchPlan(problem);
 }

@@ -218,7 +218,7 @@ static llvm::Expected<Plan> makePlan(const Schedule &schedule,
   splits.resize(shape.countStages(), true);
   llvm::Expected<SearchedPlan> made =
       searchPlan(shape, times.costs, splits,
-                 std::vector<int64_t>(shape.meshes, getUsualRoom(shape)));
+                 std::vector<int64_t>(shape.meshes, getUsualLimit(shape)));
   if (!made)
     return made.takeError();
   return std::move(made->plan);

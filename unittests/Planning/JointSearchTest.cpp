@@ -111,7 +111,7 @@ TEST(JointSearchTest, IsNeverWorseThanItsStartAndFits) {
       EXPECT_LE(found->seconds, *before);
     }
     EXPECT_LE(found->peakBytes, instance.inputs.memory);
-    EXPECT_EQ(found->room.size(), 3u);
+    EXPECT_EQ(found->mostLive.size(), 3u);
     std::optional<Layout> again =
         searchJointly(instance.inputs, *instance.costs, start);
     EXPECT_EQ(again->ends, found->ends);

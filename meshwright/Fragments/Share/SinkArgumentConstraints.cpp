@@ -32,7 +32,8 @@ static ShardingConstraintOp getConstraint(Value operand) {
 
 /// The sharding that each operand is constrained to, null for none; nothing if the
 /// constraint of one is not of an argument, or is read elsewhere, too.
-static std::optional<SmallVector<Attribute>> findDemands(CustomCallOp call) {
+static std::optional<SmallVector<Attribute>>
+findConstraints(CustomCallOp call) {
   SmallVector<Attribute> demands;
   for (Value operand : call.getOperands()) {
     ShardingConstraintOp constraint = getConstraint(operand);
@@ -64,8 +65,8 @@ private:
           return llvm::any_of(call.getOperands(), getConstraint);
         }))
       return 0;
-    auto [kept, common, inlined] =
-        keepAlikeCalls<SmallVector<Attribute>>(calls, rewriter, findDemands);
+    auto [kept, common, inlined] = keepAlikeCalls<SmallVector<Attribute>>(
+        calls, rewriter, findConstraints);
     if (kept.empty())
       return inlined;
     putIntoBody(body, kept.front(), rewriter);

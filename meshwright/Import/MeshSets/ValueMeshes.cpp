@@ -203,7 +203,7 @@ static bool isArgument(Value value) {
 
 /// Of several meshes for which the same speaks, the first.
 static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
-                             const ValueMeshes::Demands &demands) {
+                             const ValueMeshes::NeededBytes &neededBytes) {
   std::map<unsigned, Reasons> reasons;
   double total = 0;
   for (Value input : inputs) {
@@ -215,7 +215,7 @@ static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
       std::get<2>(reasons[mesh]) |= isArgument(input);
     }
   }
-  for (auto [mesh, bytes] : demands) {
+  for (auto [mesh, bytes] : neededBytes) {
     total += bytes;
     std::get<0>(reasons[mesh]) += bytes;
     std::get<1>(reasons[mesh]) = true;
@@ -277,7 +277,7 @@ void ValueMeshes::visitComputation(Operation *op) {
   bool isDisjoint = common.none();
   Cheapest cheapest;
   if (isDisjoint)
-    cheapest = findCheapest(inputs, *this, Demands());
+    cheapest = findCheapest(inputs, *this, NeededBytes());
   if (isReduction(op, inputs, isDisjoint, cheapest.cost)) {
     reductions[op] = *getKindAcrossMeshes(op);
     if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
@@ -337,8 +337,8 @@ MeshBits ValueMeshes::getReaders(OpOperand &use) const {
 
 /// The meshes that read the results of an op. An op that reads nothing else which
 /// is on a mesh hands on what it is asked for; another one has its own mesh.
-ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
-  Demands found;
+ValueMeshes::NeededBytes ValueMeshes::getNeededBytes(Operation *op) {
+  NeededBytes found;
   auto add = [&](unsigned mesh, double bytes) {
     double &known = found[mesh];
     known = std::max(known, bytes);
@@ -354,7 +354,7 @@ ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
         continue;
       if (reductions.contains(user)) {
         // Each part is sent, but for those on the mesh of the whole.
-        for (auto [mesh, wanted] : demands.lookup(user))
+        for (auto [mesh, wanted] : neededBytes.lookup(user))
           add(mesh, 0);
         continue;
       }
@@ -362,8 +362,8 @@ ValueMeshes::Demands ValueMeshes::getDemands(Operation *op) {
         add(known->second, bytes);
         continue;
       }
-      auto handed = demands.find(user);
-      if (handed != demands.end() && isMeshlessOp(user) &&
+      auto handed = neededBytes.find(user);
+      if (handed != neededBytes.end() && isMeshlessOp(user) &&
           llvm::none_of(getTensorInputs(user), [&](Value input) {
             return input.getDefiningOp() != op && !get(input).empty();
           })) {
@@ -386,15 +386,15 @@ bool ValueMeshes::improveChoices() {
     if (!isMeshlessOp(&op) || op.getNumResults() == 0 ||
         get(op.getResult(0)).empty())
       continue;
-    Demands wanted = getDemands(&op);
+    NeededBytes wanted = getNeededBytes(&op);
     if (auto choice = choices.find(&op); choice != choices.end()) {
       unsigned mesh = findCheapest(getTensorInputs(&op), *this, wanted).mesh;
       changes |= mesh != choice->second;
       improved[&op] = mesh;
     }
-    demands[&op] = std::move(wanted);
+    neededBytes[&op] = std::move(wanted);
   }
-  demands.clear();
+  neededBytes.clear();
   return changes;
 }
 

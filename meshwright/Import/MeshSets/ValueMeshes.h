@@ -133,7 +133,7 @@ public:
   Callee summarize();
 
   /// Bytes of a result that are needed on meshes.
-  using Demands = llvm::SmallDenseMap<unsigned, double, 4>;
+  using NeededBytes = llvm::SmallDenseMap<unsigned, double, 4>;
 
 private:
   void run();
@@ -144,7 +144,7 @@ private:
                    double cost) const;
   MeshBits getComputed(Value value, const MeshBits &meshes) const;
   bool improveChoices();
-  Demands getDemands(Operation *op);
+  NeededBytes getNeededBytes(Operation *op);
 
   Block &block;
   const MeshDataFlow &flow;
@@ -153,7 +153,7 @@ private:
   DenseMap<Value, MeshBits> sets;
   DenseMap<Value, double> travelBytes;
   DenseMap<Operation *, unsigned> choices, improved;
-  DenseMap<Operation *, Demands> demands;
+  DenseMap<Operation *, NeededBytes> neededBytes;
   /// Sums of what is on several meshes, to be reduced across these.
   DenseMap<Operation *, ReductionType> reductions;
 };

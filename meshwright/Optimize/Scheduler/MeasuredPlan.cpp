@@ -266,22 +266,24 @@ static void pairNeighbours(meshwright::Plan &plan) {
 }
 
 /// What each mesh may keep, of this many stages.
-static LogicalResult readRoom(func::FuncOp func, const TimeSource &source,
-                              const meshwright::PlanShape &shape,
-                              int64_t stages, std::vector<int64_t> &room) {
+static LogicalResult readMostLive(func::FuncOp func, const TimeSource &source,
+                                  const meshwright::PlanShape &shape,
+                                  int64_t stages,
+                                  std::vector<int64_t> &mostLive) {
   if (shape.graph.isChain())
-    room.assign(shape.meshes, std::max(getUsualRoom(shape), stages));
+    mostLive.assign(shape.meshes, std::max(getUsualLimit(shape), stages));
   else
-    room = getUsualRooms(shape.graph);
+    mostLive = getUsualLimits(shape.graph);
   if (source.memory.empty())
     return success();
   SmallVector<StringRef> texts;
   StringRef(source.memory).split(texts, ',');
-  if (texts.size() != 1 && texts.size() != room.size())
-    return func.emitError() << "mpmd_schedule_memory has " << texts.size()
-                            << " numbers, but the pipeline has " << room.size()
-                            << " meshes; give one for each, or one for all";
-  for (auto [mesh, most] : llvm::enumerate(room)) {
+  if (texts.size() != 1 && texts.size() != mostLive.size())
+    return func.emitError()
+           << "mpmd_schedule_memory has " << texts.size()
+           << " numbers, but the pipeline has " << mostLive.size()
+           << " meshes; give one for each, or one for all";
+  for (auto [mesh, most] : llvm::enumerate(mostLive)) {
     StringRef text = texts[texts.size() == 1 ? 0 : mesh].trim();
     if (text.getAsInteger(10, most) || most < 1)
       return func.emitError()
@@ -333,7 +335,7 @@ mlir::mpmd::makeMeasuredPlan(func::FuncOp func, ArrayRef<MeshUnits> meshes,
   problem.costs.bucketOf = std::move(bucketOf);
   if (!shape.graph.isChain())
     problem.graph = shape.graph;
-  if (failed(readRoom(func, source, shape, numStages, problem.mostLive)))
+  if (failed(readMostLive(func, source, shape, numStages, problem.mostLive)))
     return failure();
   llvm::Expected<meshwright::SearchedPlan> made =
       meshwright::searchPlan(std::move(problem));

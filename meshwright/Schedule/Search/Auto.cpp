@@ -16,12 +16,12 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   PipelineProblem problem;
   if (shape.graph.isChain()) {
     problem.place(shape, Placement::Looped);
-    problem.mostLive.assign(shape.meshes, getUsualRoom(shape));
+    problem.mostLive.assign(shape.meshes, getUsualLimit(shape));
   } else {
     if (llvm::Error error = problem.place(shape.graph))
       return error;
     problem.microbatches = shape.microbatches;
-    problem.mostLive = getUsualRooms(shape.graph);
+    problem.mostLive = getUsualLimits(shape.graph);
   }
   problem.splits.assign(problem.getNumStages(), true);
   llvm::Expected<SearchedPlan> made = searchPlan(problem);

@@ -347,14 +347,14 @@ SearchedPlan Search::run() {
   return std::move(best);
 }
 
-std::vector<int64_t> meshwright::getUsualRooms(const StageGraph &graph) {
+std::vector<int64_t> meshwright::getUsualLimits(const StageGraph &graph) {
   std::vector<int64_t> toEnd =
       StageLinks(graph, graph.countStages()).countToEnd();
-  std::vector<int64_t> rooms(graph.countMeshes());
+  std::vector<int64_t> limits(graph.countMeshes());
   for (const Tower &tower : graph.towers)
     for (int64_t mesh : tower.meshes)
-      rooms[mesh] += toEnd[tower.first];
-  return rooms;
+      limits[mesh] += toEnd[tower.first];
+  return limits;
 }
 
 static llvm::Error checkProblem(const PipelineProblem &problem) {

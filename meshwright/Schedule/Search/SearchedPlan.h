@@ -35,13 +35,13 @@ struct SearchedPlan {
 
 /// The memory limit of 1F1B on its first mesh, where the user gives none: with more,
 /// the shortest order keeps every microbatch.
-inline int64_t getUsualRoom(const PlanShape &shape) {
+inline int64_t getUsualLimit(const PlanShape &shape) {
   return shape.meshes * shape.chunks;
 }
 
 /// The same for each mesh of a graph: for each of its towers as many as there are
 /// stages from its first one to the end.
-std::vector<int64_t> getUsualRooms(const StageGraph &graph);
+std::vector<int64_t> getUsualLimits(const StageGraph &graph);
 
 /// The shortest plan found for a pipeline: never longer than that of a builtin
 /// schedule that fits, or of towers with a schedule each. `problem.splits` says whether
