@@ -3,7 +3,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/Finalists.h"
+#include "meshwright/Text/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 #include <utility>
 
 using namespace meshwright;
@@ -25,6 +28,21 @@ void meshwright::rankFinalists(std::vector<Layout> finalists,
   result.best = std::move(finalists.front());
   finalists.erase(finalists.begin());
   result.others = std::move(finalists);
+}
+
+llvm::Error meshwright::makeMisfitError(const PlanInputs &inputs,
+                                        const std::optional<Layout> &least) {
+  if (!least)
+    return llvm::createStringError(
+        "no schedule has a plan for these numbers of meshes, stages and "
+        "microbatches; name other schedules or numbers of microbatches");
+  return llvm::createStringError(llvm::formatv(
+      "no plan fits into {0} on each of {1} devices; the smallest memory with "
+      "which one does is {2} ({3} bytes): {4}; take more devices, or a smaller "
+      "microbatch",
+      toScaled(inputs.memory, "B"), inputs.devices,
+      toScaled(least->peakBytes, "B"),
+      static_cast<int64_t>(std::ceil(least->peakBytes)), describe(*least)));
 }
 
 llvm::Error meshwright::makeNoOrderError() {

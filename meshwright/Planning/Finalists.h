@@ -13,6 +13,7 @@
 #include "meshwright/Planning/PlanSearch.h"
 #include "llvm/Support/Error.h"
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace meshwright {
@@ -25,6 +26,11 @@ void addFinalist(std::vector<Layout> &finalists, const Layout &layout);
 
 /// Makes the shortest of some layouts the best of a result, and the rest the others.
 void rankFinalists(std::vector<Layout> finalists, PlanResult &result);
+
+/// That no layout fits, of which `least` needs the smallest memory; none if no
+/// schedule has a plan.
+llvm::Error makeMisfitError(const PlanInputs &inputs,
+                            const std::optional<Layout> &least);
 
 /// That no order was found where only searched ones are asked for.
 llvm::Error makeNoOrderError();

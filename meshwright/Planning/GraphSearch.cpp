@@ -15,10 +15,10 @@
 #include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 using namespace meshwright;
@@ -69,7 +69,7 @@ private:
   using CostsKey = std::tuple<int64_t, int64_t, int64_t>;
   std::map<CostsKey, std::unique_ptr<StageCosts>> costsOf;
   std::vector<Layout> finalists; ///< The shortest step first.
-  double leastBytes = std::numeric_limits<double>::infinity();
+  std::optional<Layout> least;   ///< The one that needs the smallest memory.
   PlanResult result;
 };
 } // namespace
@@ -89,7 +89,7 @@ Search::Search(const PlanInputs &inputs)
 
 llvm::Error Search::check() const {
   if (inputs.devices < 1)
-    return llvm::createStringError("a plan is for 1 device or more");
+    return llvm::createStringError("expected 1 device or more");
   std::vector<bool> isRead(towers.size());
   for (const Layer &layer : inputs.layers.layers) {
     if (layer.backwardFlops == 0 && layer.flops > 0)
@@ -103,7 +103,7 @@ llvm::Error Search::check() const {
   for (size_t index = 0; index + 1 < towers.size(); ++index)
     if (!isRead[index])
       return llvm::createStringError(
-          "no way leads from tower " + towers[index].name +
+          "no path leads from tower " + towers[index].name +
           " to the loss; say in \"reads\" which layers read it");
   return llvm::Error::success();
 }
@@ -239,7 +239,8 @@ void Search::trySchedule(Layout layout, llvm::StringRef schedule,
     return;
   }
   measureMemory(costs, *plan, layout);
-  leastBytes = std::min(leastBytes, layout.peakBytes);
+  if (!least || layout.peakBytes < least->peakBytes)
+    least = layout;
   if (layout.peakBytes > inputs.memory)
     return;
   UnitTimes times = makeUnitTimes(costs, layout, crossesDomains());
@@ -316,9 +317,9 @@ llvm::Expected<PlanResult> Search::run() {
   if (llvm::Error error = check())
     return error;
   const Layers &layers = inputs.layers;
-  auto least = static_cast<int64_t>(towers.size());
+  auto fewest = static_cast<int64_t>(towers.size());
   auto most = static_cast<int64_t>(layers.layers.size());
-  for (int64_t meshes = least; meshes <= std::min(inputs.devices, most);
+  for (int64_t meshes = fewest; meshes <= std::min(inputs.devices, most);
        ++meshes) {
     if (inputs.devices % meshes)
       continue;
@@ -345,12 +346,7 @@ llvm::Expected<PlanResult> Search::run() {
         "the batch",
         towers.size(), inputs.devices, layers.batch));
   if (finalists.empty())
-    return llvm::createStringError(
-        llvm::formatv("no plan fits into {0:F2} GB on each of {1} devices; the "
-                      "smallest memory with which one does is {2:F2} GB; take "
-                      "more devices, or a smaller microbatch",
-                      inputs.memory / 1e9, inputs.devices,
-                      std::ceil(leastBytes / 1e7) / 100));
+    return makeMisfitError(inputs, least);
   if (isAutoWanted)
     measureFinalists();
   for (Layout &layout : finalists) {

@@ -16,7 +16,6 @@
 #include "meshwright/Planning/StepSimulation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -331,7 +330,7 @@ llvm::Error Search::simulateFinalists() {
     return true;
   });
   if (finalists.empty())
-    return llvm::createStringError("no plan can be simulated; " + problem);
+    return llvm::createStringError("no plan can be simulated: " + problem);
   return llvm::Error::success();
 }
 
@@ -344,23 +343,13 @@ llvm::Error Search::explainMisfit() {
     if (!least || candidate.layout.peakBytes < least->peakBytes)
       least = candidate.layout;
   }
-  if (!least)
-    return llvm::createStringError(
-        "there is no layout to try: no schedule has a plan for these numbers "
-        "of meshes, stages and microbatches");
-  // Up to the next tenth of a gigabyte, so that what is printed fits.
-  return llvm::createStringError(
-      llvm::formatv("no plan fits into {0:F2} GB on each of {1} devices; the "
-                    "smallest memory with which one does is {2:F2} GB: {3}; "
-                    "take more devices, or a smaller microbatch",
-                    inputs.memory / 1e9, inputs.devices,
-                    std::ceil(least->peakBytes / 1e7) / 100, describe(*least)));
+  return makeMisfitError(inputs, least);
 }
 
 llvm::Expected<PlanResult> Search::run() {
   if (inputs.devices < 1 || inputs.devices > kMostDevices)
     return llvm::createStringError(
-        "a plan is for 1 to " + llvm::Twine(kMostDevices) + " devices, not " +
+        "expected 1 to " + llvm::Twine(kMostDevices) + " devices, got " +
         llvm::Twine(inputs.devices));
   if (isAutoWanted && !trains)
     return llvm::createStringError(

@@ -66,7 +66,7 @@ struct PlanResult {
 };
 
 /// The layout with the shortest step that fits. Fails if none fits, with the
-/// smallest memory that one would, or if the inputs makes no sense.
+/// smallest memory that one would, or if the inputs make no sense.
 llvm::Expected<PlanResult> findLayout(const PlanInputs &inputs);
 
 /// `4 meshes of 2 (data) x 1 (tensor), 1F1B, 16 microbatches, recomputation`.

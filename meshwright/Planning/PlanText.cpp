@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Planning/PlanSearch.h"
+#include "meshwright/Text/TextTable.h"
 #include "meshwright/Text/Utf8.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -89,8 +90,8 @@ static void printLayout(const PlanInputs &inputs, const Layout &best,
                 getSeconds(best.seconds), getSeconds(best.compute),
                 getSeconds(best.reduces), getSeconds(best.idle),
                 getSeconds(best.stepEnd));
-  os << formatv("memory {0:F2} GB of {1:F2} GB on the fullest device, of {2}\n",
-                best.peakBytes / 1e9, inputs.memory / 1e9,
+  os << formatv("memory {0} of {1} on the fullest device, of {2}\n",
+                toScaled(best.peakBytes, "B"), toScaled(inputs.memory, "B"),
                 getMesh(best.fullestMesh));
   size_t begin = 0;
   for (auto [stage, end] : llvm::enumerate(best.ends)) {

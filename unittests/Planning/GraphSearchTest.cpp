@@ -107,11 +107,12 @@ TEST(GraphSearchTest, ASearchedOrderIsNoLonger) {
 TEST(GraphSearchTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(
       getError(makeTowers("")),
-      "no way leads from tower vision to the loss; say in \"reads\" which "
+      "no path leads from tower vision to the loss; say in \"reads\" which "
       "layers read it");
   PlanInputs small = makeTowers();
   small.memory = 1e8;
-  EXPECT_EQ(getError(small).find("no plan fits into 0.10 GB on each of 8"), 0u);
+  EXPECT_EQ(getError(small).find("no plan fits into 100.0 MB on each of 8"),
+            0u);
   PlanInputs few = makeTowers();
   few.devices = 1;
   EXPECT_EQ(getError(few).find("there is no way to lay 2 towers out on 1"), 0u);

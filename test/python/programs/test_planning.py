@@ -69,7 +69,10 @@ def test_stages_of_auto_are_layers():
 def test_errors_are_value_and_type_errors():
     with pytest.raises(ValueError, match='unknown device "h10".*did you mean "h100"'):
         mw.plan(blocks(2), device="h10", devices=2)
-    with pytest.raises(ValueError, match="the smallest memory with which one does"):
+    with pytest.raises(
+        ValueError,
+        match=r"into 1\.0 MB on each of 2 .* which one does is 3\.2 GB \(\d+ bytes\)",
+    ):
         mw.plan(blocks(2), devices=2, memory="1MB")
     with pytest.raises(TypeError, match="sequence of mappings"):
         mw.plan("layers.json", devices=2)
