@@ -39,6 +39,7 @@ static void addScheduling(OpPassManager &passes,
     schedule.othersUseDevice = options.othersUseDevice;
     schedule.completeByPlan = options.completeByPlan;
     schedule.reportMisfits = options.reportMisfits;
+    schedule.microbatchPasses = options.microbatchPasses;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
   }

@@ -53,7 +53,6 @@ private:
   unsigned findLatestBelow(const OrderedUnit &unit) const;
   void updateLatest(unsigned unit);
   void countConflicts();
-  void addConflict(unsigned first, unsigned second, uint64_t count);
 
   const OrderedUnit &get(unsigned unit) const { return units.getUnits()[unit]; }
   OnlineOrder::Label getLabel(unsigned unit) const {
@@ -296,27 +295,16 @@ void ConsistentOrderer::orderUnit(unsigned unit) {
     insert(unit);
 }
 
-void ConsistentOrderer::addConflict(unsigned first, unsigned second,
-                                    uint64_t count) {
-  ConstraintConflicts &conflicts = result.conflicts;
-  conflicts.count += count;
-  if (first < conflicts.first)
-    conflicts.second = second;
-  else if (first == conflicts.first)
-    conflicts.second = std::min(conflicts.second, second);
-  conflicts.first = std::min(conflicts.first, first);
-}
-
 void ConsistentOrderer::countConflicts() {
   for (unsigned unit = 0; unit < result.needed.size(); ++unit)
     for (unsigned other : result.needed[unit])
       if (!units.isOfLowerRank(unit, other)) // Counted by chains.
-        addConflict(unit, other, 1);
+        ++result.numConflicts;
   std::vector<unsigned> counts;
   for (const Chain &chain : chains) {
     // Along the chain, how many came before of each range of ranks.
     counts.assign(chain.latest.size(), 0);
-    unsigned place = 0, firstUnit = kNone, firstOfHigher = kNone;
+    unsigned place = 0;
     for (unsigned unit = chain.first; unit != kNone; unit = next[unit]) {
       unsigned numHigher = place;
       for (unsigned rank = get(unit).rank; rank > 0; rank &= rank - 1)
@@ -325,16 +313,8 @@ void ConsistentOrderer::countConflicts() {
            rank += rank & -rank)
         ++counts[rank];
       result.placeInChain[unit] = place++;
-      result.conflicts.count += numHigher;
-      if (numHigher > 0)
-        firstUnit = std::min(firstUnit, unit);
+      result.numConflicts += numHigher;
     }
-    if (firstUnit == kNone)
-      continue;
-    for (unsigned unit = chain.first; unit != firstUnit; unit = next[unit])
-      if (get(unit).rank > get(firstUnit).rank)
-        firstOfHigher = std::min(firstOfHigher, unit);
-    addConflict(firstUnit, firstOfHigher, 0);
   }
 }
 
@@ -351,4 +331,31 @@ mlir::mpmd::findConsistentOrder(const BlockGraph &graph,
                                 const UnitConstraints &units,
                                 const OrderConstraints &constraints) {
   return ConsistentOrderer(graph, units, constraints).run();
+}
+
+void mlir::mpmd::forEachConflict(
+    const UnitConstraints &units, const ConsistentOrder &order,
+    llvm::function_ref<void(unsigned, unsigned)> visit) {
+  std::vector<std::vector<unsigned>> chains(units.getChains().size());
+  for (auto [unit, needed] : llvm::enumerate(order.needed)) {
+    for (unsigned other : needed)
+      if (!units.isOfLowerRank(unit, other))
+        visit(unit, other);
+    if (units.getUnits()[unit].chain != kNone)
+      chains[units.getUnits()[unit].chain].push_back(unit);
+  }
+  for (std::vector<unsigned> &chain : chains) {
+    llvm::sort(chain, [&](unsigned a, unsigned b) {
+      return order.placeInChain[a] < order.placeInChain[b];
+    });
+    unsigned highest = 0;
+    for (auto [place, unit] : llvm::enumerate(chain)) {
+      unsigned rank = units.getUnits()[unit].rank;
+      if (rank < highest)
+        for (unsigned other : ArrayRef(chain).take_front(place))
+          if (units.isOfLowerRank(unit, other))
+            visit(unit, other);
+      highest = std::max(highest, rank);
+    }
+  }
 }

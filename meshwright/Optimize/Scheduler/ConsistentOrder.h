@@ -12,8 +12,7 @@
 //     ranks    b(1) ──▶ a(2) ──▶ c(3)      edges: b→a, a→c, and not b→c
 //     data              a ─────▶ c         (implied: a transitive reduction)
 //
-// If instead a read c, the constraint a→c would be a conflict: it is counted, and the
-// first such pair is reported.
+// If instead a read c, the constraint a→c would be a conflict, which is counted.
 //
 // Invariant. When a unit has its turn, the units of its chain that had theirs are in a
 // line by rank, but for those of equal rank, and a path leads from each to the next.
@@ -35,14 +34,6 @@
 
 namespace mlir::mpmd {
 
-/// What is required, but is the other way round by data flow or by constraints that
-/// were met before.
-struct ConstraintConflicts {
-  uint64_t count = 0;
-  /// The first such pair; `first` is to come before `second`, but needs it.
-  unsigned first = kNone, second = kNone;
-};
-
 /// What comes of constraints that contradict each other or the data flow, if each
 /// is met in turn that is still open: those of the first unit of the program,
 /// then those of the second one.
@@ -55,12 +46,19 @@ struct ConsistentOrder {
   /// For each unit, those that it was to precede for another reason than its
   /// rank, but needs.
   std::vector<SmallVector<unsigned, 0>> needed;
-  ConstraintConflicts conflicts;
+  /// Pairs of which the first is required to come before the second, but comes after
+  /// it by data flow or by constraints that were met before.
+  uint64_t numConflicts = 0;
 };
 
 ConsistentOrder findConsistentOrder(const BlockGraph &graph,
                                     const UnitConstraints &units,
                                     const OrderConstraints &constraints);
+
+/// Calls `visit` with each pair in conflict. Cost: for each unit that comes after one
+/// of higher rank, linear in its chain.
+void forEachConflict(const UnitConstraints &units, const ConsistentOrder &order,
+                     llvm::function_ref<void(unsigned, unsigned)> visit);
 
 } // namespace mlir::mpmd
 

@@ -140,14 +140,14 @@ void OpenPairs::visitPairsOf(unsigned first, bool isAll, Visitor visit) {
       constrained[other] = search;
   });
   for (unsigned earlier : ofMesh.take_front(index))
-    if (isDemanded(first, earlier) && isMet(first, earlier))
+    if (isRequired(first, earlier) && isMet(first, earlier))
       visit(first, earlier);
   findReached(first);
   for (unsigned i = index + 1; i < ofMesh.size(); ++i) {
     unsigned later = ofMesh[i];
     if (reached[i / 64] >> (i % 64) & 1)
       continue;
-    bool mustPrecede = isDemanded(first, later);
+    bool mustPrecede = isRequired(first, later);
     if (mustPrecede || isAll)
       visit(first, later);
     if (mustPrecede)
@@ -164,7 +164,7 @@ void OpenPairs::visit(unsigned mesh, bool isAll, Visitor visit) {
   }
 }
 
-void OpenPairs::visitDemanded(unsigned mesh, Visitor visit) {
+void OpenPairs::visitRequired(unsigned mesh, Visitor visit) {
   this->visit(mesh, /*isAll=*/false, visit);
 }
 

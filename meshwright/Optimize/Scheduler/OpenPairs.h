@@ -20,7 +20,7 @@ public:
   /// Calls `visit` with pairs of a mesh of which `first` is required to come
   /// before `second`, and does from then on; those of the last `first` come
   /// before those of the one before it.
-  void visitDemanded(unsigned mesh, Visitor visit);
+  void visitRequired(unsigned mesh, Visitor visit);
   /// Also with those that are not required, if `second` is after `first`.
   void visitAll(unsigned mesh, Visitor visit);
 
@@ -29,7 +29,7 @@ private:
 
   void visit(unsigned mesh, bool isAll, Visitor visit);
   void visitPairsOf(unsigned first, bool isAll, Visitor visit);
-  bool isDemanded(unsigned first, unsigned second) const {
+  bool isRequired(unsigned first, unsigned second) const {
     return units.isOfLowerRank(first, second) || constrained[second] == search;
   }
   bool isMet(unsigned first, unsigned earlier) const;

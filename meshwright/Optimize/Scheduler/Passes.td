@@ -74,6 +74,11 @@ def PipelineSchedulerPass : MpmdFunctionPass<"mpmd-pipeline-scheduler"> {
     Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
            "Warn if data flow contradicts the schedule, or if nothing is split "
            "that it could fill bubbles with. For plans this is always on.">,
+    Option<"microbatchPasses", "microbatch-passes", "::meshwright::TextOption",
+           /*default=*/"",
+           "First and last call counters of each pass over the microbatches, as in "
+           "0-7,8-15. That a later pass waits for an earlier one is no "
+           "contradiction.">,
   ];
   let statistics = [
     Statistic<"numUnits", "num-units", "Fragments that the schedule orders">,

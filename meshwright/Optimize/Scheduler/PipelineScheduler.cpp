@@ -287,14 +287,10 @@ static LogicalResult verifyComparable(const Schedule &schedule,
                                       const UnitConstraints &units,
                                       OpenPairs &pairs) {
   std::pair<unsigned, unsigned> worst(kNone, kNone);
-  auto getMesh = [&](unsigned unit) -> const MeshUnits & {
-    return units.getMesh(units.getUnits()[unit].mesh).units;
-  };
   auto getProblem = [&](unsigned first, unsigned second) {
-    ArrayRef<meshwright::WorkItem> items = getMesh(first).items;
-    return schedule.findProblem(items[units.getUnits()[first].index],
-                                items[units.getUnits()[second].index],
-                                getMesh(first).mesh);
+    return schedule.findProblem(
+        units.getItem(first), units.getItem(second),
+        units.getMesh(units.getUnits()[first].mesh).units.mesh);
   };
   for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh)
     pairs.visitAll(mesh, [&](unsigned first, unsigned second) {
@@ -304,11 +300,8 @@ static LogicalResult verifyComparable(const Schedule &schedule,
     });
   if (worst.first == kNone)
     return success();
-  auto getFragment = [&](unsigned unit) -> FragmentOp {
-    return getMesh(unit).fragments[units.getUnits()[unit].index];
-  };
-  return reportProblem(schedule, getFragment(worst.first),
-                       getFragment(worst.second),
+  return reportProblem(schedule, units.getFragment(worst.first),
+                       units.getFragment(worst.second),
                        *getProblem(worst.first, worst.second));
 }
 
@@ -324,7 +317,7 @@ static LogicalResult verifyResults(const BlockGraph &graph,
     if (llvm::any_of(units.getUnitsOf(mesh), [&](unsigned unit) {
           return getOp(unit)->getNumResults() == 0;
         }))
-      pairs.visitDemanded(mesh, [&](unsigned first, unsigned) {
+      pairs.visitRequired(mesh, [&](unsigned first, unsigned) {
         if (getOp(first)->getNumResults() == 0)
           worst = std::min(worst, first);
       });
@@ -342,7 +335,7 @@ static void addControlDependencies(const UnitConstraints &units,
   for (unsigned mesh = 0; mesh < units.getMeshCount(); ++mesh) {
     ArrayRef<FragmentOp> fragments = units.getMesh(mesh).units.fragments;
     std::vector<EdgeTable::Edge> edges;
-    pairs.visitDemanded(mesh, [&](unsigned first, unsigned second) {
+    pairs.visitRequired(mesh, [&](unsigned first, unsigned second) {
       edges.emplace_back(units.getUnits()[second].index,
                          units.getUnits()[first].index);
     });
@@ -378,9 +371,18 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
   // Relations may yield to data flow; a plan may not, so its user should
   // know.
   bool isRelation = option.schedule && option.schedule->getConstraints;
-  numConflicts += order.conflicts.count;
-  if (order.conflicts.count > 0 && (!isRelation || reportMisfits))
-    warnOfConflicts(order.conflicts, units, option);
+  numConflicts += order.numConflicts;
+  if (order.numConflicts > 0 && (!isRelation || reportMisfits)) {
+    FailureOr<MicrobatchPasses> passes =
+        parseMicrobatchPasses(microbatchPasses.getValue().text);
+    if (failed(passes))
+      return graph.getBlock().getParentOp()->emitError()
+             << "microbatch passes: expected the first and last call counter "
+                "of "
+                "each pass, as in 0-7,8-15, but got "
+             << microbatchPasses.getValue().text;
+    warnOfConflicts(order, units, option, *passes);
+  }
   OrderConstraints met(graph);
   for (auto [before, after] : order.edges)
     met.add(before, after);

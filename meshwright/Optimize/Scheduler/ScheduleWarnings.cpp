@@ -7,6 +7,8 @@
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <tuple>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -79,20 +81,48 @@ static void noteStagesOutOfOrder(InFlightDiagnostic &diag, Block &block) {
     }
 }
 
-void mpmd::warnOfConflicts(const ConstraintConflicts &conflicts,
-                           const UnitConstraints &units,
-                           const ScheduleOption &option) {
-  auto getMesh = [&](unsigned unit) -> const MeshUnits & {
-    return units.getMesh(units.getUnits()[unit].mesh).units;
-  };
-  auto getFragment = [&](unsigned unit) -> FragmentOp {
-    return getMesh(unit).fragments[units.getUnits()[unit].index];
-  };
-  auto getItem = [&](unsigned unit) -> const WorkItem & {
-    return getMesh(unit).items[units.getUnits()[unit].index];
-  };
-  FragmentOp first = getFragment(conflicts.first);
-  FragmentOp second = getFragment(conflicts.second);
+FailureOr<MicrobatchPasses> mpmd::parseMicrobatchPasses(StringRef text) {
+  MicrobatchPasses passes;
+  while (!text.empty()) {
+    auto &[first, last] = passes.emplace_back();
+    if (text.consumeInteger(10, first) || !text.consume_front("-") ||
+        text.consumeInteger(10, last) || last < first ||
+        (!text.empty() && !text.consume_front(",")))
+      return failure();
+  }
+  return passes;
+}
+
+/// Whether a unit of one microbatch waits for another one of an earlier pass.
+static bool isOfLaterPass(int64_t microbatch, int64_t other,
+                          const MicrobatchPasses &passes) {
+  return other < microbatch && !passes.empty() &&
+         llvm::none_of(
+             passes,
+             [&](const std::pair<int64_t, int64_t> &pass) {
+               return pass.first <= other && microbatch <= pass.second;
+             });
+}
+
+namespace {
+/// Of conflicts of one kind, how many there are and the first pair.
+struct Conflicts {
+  void add(unsigned before, unsigned after) {
+    ++count;
+    std::tie(first, second) =
+        std::min(std::tuple(first, second), std::tuple(before, after));
+  }
+
+  uint64_t count = 0;
+  /// `first` is to come before `second`, but needs it.
+  unsigned first = kNone, second = kNone;
+};
+} // namespace
+
+static void warnOf(const Conflicts &conflicts, const UnitConstraints &units,
+                   const ScheduleOption &option) {
+  FragmentOp first = units.getFragment(conflicts.first);
+  FragmentOp second = units.getFragment(conflicts.second);
   InFlightDiagnostic diag = first.emitWarning()
                             << describeUnit(first)
                             << " runs before another fragment by schedule "
@@ -101,7 +131,8 @@ void mpmd::warnOfConflicts(const ConstraintConflicts &conflicts,
   if (uint64_t others = conflicts.count - 1)
     diag << ", here and in " << others << " other pair"
          << (others == 1 ? "" : "s");
-  diag << findRemedy(getItem(conflicts.first), getItem(conflicts.second));
+  diag << findRemedy(units.getItem(conflicts.first),
+                     units.getItem(conflicts.second));
   diag.attachNote(second.getLoc())
       << "this is the other fragment; microbatches may depend on each other by "
          "what was merged into them before scheduling ("
@@ -111,8 +142,26 @@ void mpmd::warnOfConflicts(const ConstraintConflicts &conflicts,
     noteStagesOutOfOrder(diag, *first->getBlock());
   meshwright::identify(
       *diag.getUnderlyingDiagnostic(), "schedule_conflict",
-      {{"first", std::to_string(getItem(conflicts.first).microbatch)},
-       {"second", std::to_string(getItem(conflicts.second).microbatch)}});
+      {{"first", std::to_string(units.getItem(conflicts.first).microbatch)},
+       {"second", std::to_string(units.getItem(conflicts.second).microbatch)}});
+}
+
+void mpmd::warnOfConflicts(const ConsistentOrder &order,
+                           const UnitConstraints &units,
+                           const ScheduleOption &option,
+                           const MicrobatchPasses &passes) {
+  Conflicts inMicrobatch, between;
+  forEachConflict(units, order, [&](unsigned first, unsigned second) {
+    int64_t microbatch = units.getItem(first).microbatch;
+    int64_t other = units.getItem(second).microbatch;
+    if (microbatch == other)
+      inMicrobatch.add(first, second);
+    else if (!isOfLaterPass(microbatch, other, passes))
+      between.add(first, second);
+  });
+  for (const Conflicts &conflicts : {between, inMicrobatch})
+    if (conflicts.count > 0)
+      warnOf(conflicts, units, option);
 }
 
 void mpmd::warnOfMissingSplit(func::FuncOp func, const ScheduleOption &option,

@@ -14,11 +14,19 @@ namespace mlir::mpmd {
 /// computations.
 std::string describeUnit(FragmentOp fragment);
 
+/// First and last call counters of each pass over the microbatches.
+using MicrobatchPasses = SmallVector<std::pair<int64_t, int64_t>>;
+
+/// Reads `0-7,8-15`.
+FailureOr<MicrobatchPasses> parseMicrobatchPasses(StringRef text);
+
 /// Warns at the first pair of which data flow has the other order, says how
-/// many there are, and what in the program may be the cause.
-void warnOfConflicts(const ConstraintConflicts &conflicts,
-                     const UnitConstraints &units,
-                     const ScheduleOption &option);
+/// many there are, and what in the program may be the cause; separately of pairs of
+/// one microbatch and of different ones. Where passes are given, a later one may wait
+/// for an earlier one; a counter of none is a pass by itself.
+void warnOfConflicts(const ConsistentOrder &order, const UnitConstraints &units,
+                     const ScheduleOption &option,
+                     const MicrobatchPasses &passes);
 
 /// Warns of a relation that orders weight gradients, if there are some, but none is
 /// split off: it also runs without.

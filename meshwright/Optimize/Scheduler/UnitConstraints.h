@@ -48,6 +48,13 @@ public:
   /// The units of a mesh, in program order.
   ArrayRef<unsigned> getUnitsOf(unsigned mesh) const { return unitsOf[mesh]; }
 
+  const meshwright::WorkItem &getItem(unsigned unit) const {
+    return meshes[units[unit].mesh].units.items[units[unit].index];
+  }
+  FragmentOp getFragment(unsigned unit) const {
+    return meshes[units[unit].mesh].units.fragments[units[unit].index];
+  }
+
   bool isOfLowerRank(unsigned first, unsigned second) const {
     const OrderedUnit &a = units[first], &b = units[second];
     return a.chain != kNone && a.chain == b.chain && a.rank < b.rank;
@@ -62,9 +69,6 @@ public:
 private:
   using Key = std::pair<meshwright::WorkKind, int64_t>;
 
-  const meshwright::WorkItem &getItem(unsigned unit) const {
-    return meshes[units[unit].mesh].units.items[units[unit].index];
-  }
   Key getKey(unsigned unit) const {
     return {getItem(unit).kind, getItem(unit).microbatch};
   }

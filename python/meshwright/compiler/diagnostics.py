@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.config import Config
+from ..core.config import SCHEDULE_OPTION, Config
 from ..core.names import CALLEE_PREFIX, stage_name
 
 _logger = logging.getLogger(__name__)
@@ -271,6 +271,12 @@ def _is_meant(message: Message, config: Config) -> bool:
     return first < last < min(numbers[name] for name in consumer)
 
 
+def _is_chosen(config: Config) -> bool:
+    """Whether the user has chosen the schedule."""
+    options = config.partitioning_options or {}
+    return bool(config.pipeline_schedule) or SCHEDULE_OPTION in options
+
+
 def _is_known(message: Message, config: Config) -> bool:
     """Whether it is about what no user can change, or says nothing new."""
     if message.id == "backward_dep":
@@ -278,6 +284,10 @@ def _is_known(message: Message, config: Config) -> bool:
     if message.id == "not_merged":
         # Copies of values that are returned as they came, or twice.
         return message.arguments == (("inferred_by", "uniquify"),)
+    if message.id == "schedule_conflict":
+        # By default no order is wanted of what a microbatch applies again to what its
+        # gradient gave.
+        return message["first"] == message["second"] and not _is_chosen(config)
     return (
         message.id == "idle_schedule"
         and message["reason"] == "no_stages"
@@ -327,41 +337,6 @@ def report(diagnostics: Iterable[Any], config: Config, reported: set[str]) -> No
             log(logging.WARNING, str(_explained(message, config)))
     if unmerged:
         log(logging.INFO, _summary_of_unmerged(unmerged))
-
-
-def without_passes_that_wait(
-    diagnostics: Iterable[tuple[Any, ...]], passes: Iterable[range], is_chosen: bool
-) -> list[tuple[Any, ...]]:
-    """Leaves out that a pass over microbatches waits for an earlier one.
-
-    Args:
-      diagnostics: as the extension has them.
-      passes: the call counters of each pass; what has another one is by itself.
-      is_chosen: whether the user has chosen the schedule. By default no order is
-        wanted of what one microbatch applies again to what its gradient gave.
-    """
-    passes = list(passes)
-
-    def pass_of(counter: int) -> Any:
-        return next((numbers for numbers in passes if counter in numbers), counter)
-
-    def waits(about: str, arguments: Iterable[tuple[str, str]]) -> bool:
-        if about != "schedule_conflict" or not passes:
-            return False
-        counters = {name: int(value) for name, value in arguments}
-        first, second = counters["first"], counters["second"]
-        if second == first:
-            return not is_chosen
-        return second < first and pass_of(first) != pass_of(second)
-
-    kept, is_left_out = [], False
-    for diagnostic in diagnostics:
-        severity, *_, about, arguments = diagnostic
-        if severity != "note":  # Notes belong to what is before them.
-            is_left_out = waits(about, arguments)
-        if not is_left_out:
-            kept.append(diagnostic)
-    return kept
 
 
 def explain(diagnostics: Iterable[Any], config: Config | None) -> str:

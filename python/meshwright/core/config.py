@@ -117,6 +117,7 @@ class MpmdJitShardingInfo:
 
 PartitioningOptions = dict[str, bool | int | str]
 SCHEDULE_OPTION = "mpmd_pipeline_schedule"
+PASSES_OPTION = "mpmd_microbatch_passes"
 LATE_MERGING_OPTION = "mpmd_merge_inferred_after_scheduling"
 
 

@@ -18,6 +18,7 @@ from ..core import collector
 from ..core.by_path import ByPath, path_text
 from ..core.config import (
     LATE_MERGING_OPTION,
+    PASSES_OPTION,
     SCHEDULE_OPTION,
     Config,
     PyTree,
@@ -194,6 +195,7 @@ def lower_traced(
     program = keep_rows_split(drop_known(traced.jaxpr, split), split)
     config = with_available_offload(_with_sequence_chunks(traced, config))
     uncut = config
+    config = _with_microbatch_passes(traced, config)
     with collector.paused():
         program, config = stage_cut.cut(program, _with_late_merging(traced, config))
         platforms = several_platforms.platforms_of(config.topology)
@@ -249,19 +251,13 @@ def lower_traced(
     def lower_whole() -> jax.stages.Lowered:
         return _lower_for(traced, program, first, hoists=False)
 
-    messages = diagnostics.without_passes_that_wait(
-        (m for result in results.values() for m in result.messages),
-        groups_in(traced.jaxpr.jaxpr),
-        is_chosen=bool(config.pipeline_schedule)
-        or SCHEDULE_OPTION in (config.partitioning_options or {}),
-    )
     return Lowered(
         lowered[first],
         config,
         signature,
         results[first],
         fragments,
-        messages,
+        [m for result in results.values() for m in result.messages],
         explain,
         lower_whole,
     )
@@ -307,6 +303,16 @@ def _with_sequence_chunks(traced: jax.stages.Traced, config: Config) -> Config:
     except ValueError:  # It knows no chunks, and takes each for a microbatch.
         return config
     return dataclasses.replace(config, schedule_name=wanted)
+
+
+def _with_microbatch_passes(traced: jax.stages.Traced, config: Config) -> Config:
+    """A config that names the passes over microbatches, which wait for each other."""
+    groups = sorted((group[0], group[-1]) for group in groups_in(traced.jaxpr.jaxpr))
+    passes = ",".join(f"{first}-{last}" for first, last in groups)
+    if not passes:
+        return config
+    options = {PASSES_OPTION: passes, **(config.partitioning_options or {})}
+    return dataclasses.replace(config, partitioning_options=options)
 
 
 def _with_late_merging(traced: jax.stages.Traced, config: Config) -> Config:
