@@ -123,7 +123,7 @@ def InsertNamelessCloneOfNegligibleOpsPass
 
 def RepeatViewsPass
     : DistributedFunctionPass<"mpmd-repeat-views"> {
-  let summary = "Passes values on in the shape that they have";
+  let summary = "Lets backwards reshape a value instead of keeping a copy";
   let description = [{
     Where a named computation reads a result of another one of its name that is an
     operand of that in another shape (reshaped, or one value in all places, also as the

@@ -286,7 +286,7 @@ def RemoveSubAxesInInputOutputShardingsPass
 
 def ShardingGroupImportPass
     : Pass<"sdy-sharding-group-import", "::mlir::ModuleOp"> {
-  let summary = "Unites sharding groups with common values";
+  let summary = "Merges sharding groups with common values";
   let description = [{
     Renumbers the groups from 0, in the order of the smallest id they had, and
     erases a second membership of a value in one group.
