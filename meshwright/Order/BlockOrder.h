@@ -14,9 +14,9 @@ namespace mlir::mpmd {
 /// After each change, `Operation::isBeforeInBlock` numbers the whole block
 /// again; this finds a number between those of the neighbours.
 ///
-/// Listens to the rewriter that changes the block. Of all that is there but
-/// constants it must be notified: the greedy driver moves these to the front, so
-/// do not ask about them.
+/// Listens to the rewriter that changes the block, and must be notified of all
+/// changes except those of constants: the greedy driver moves constants to the
+/// front, so do not ask about them.
 class BlockOrder : public RewriterBase::Listener {
 public:
   using Position = int64_t;

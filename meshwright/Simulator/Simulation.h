@@ -47,7 +47,7 @@ struct Simulation {
     int64_t bytes = 0;
     int64_t transfers = 0;
     Ticks busy = 0;
-    /// By how much the least patient of them could be later.
+    /// The smallest slack of them.
     Ticks slack = 0;
   };
 

@@ -198,7 +198,7 @@ static void placeEffect(Operation *op, const Readers &readers,
   rewriter.eraseOp(op);
 }
 
-/// Whether an op can be repeated without a thought.
+/// Whether to repeat an op costs nearly nothing and changes no effect.
 static bool isTrivial(Operation *op) {
   return op->getNumOperands() <= 1 && op->getNumResults() == 1 &&
          op->getNumRegions() == 0 && isPure(op);

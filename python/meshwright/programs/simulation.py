@@ -51,7 +51,7 @@ class SimulatedEdge:
       bytes: of all of them, all devices together.
       transfers: how many there are.
       busy_s: seconds in which the links are busy with them.
-      slack_s: by how many seconds the minimum slack could be later.
+      slack_s: the smallest slack of them, in seconds.
     """
 
     source: str
