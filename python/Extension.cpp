@@ -164,7 +164,7 @@ const TextResult &Result::getWhole() {
     TextDiagnostic error;
     error.severity = "error";
     error.text = "what was repeated from a few microbatches is not what all of "
-                 "them give; this is a mistake in Meshwright, not in the "
+                 "them give; this is a bug in Meshwright, not in the "
                  "program: please report it together with the program";
     raise({error});
   }

@@ -24,7 +24,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CRASH = r"this is a mistake in Meshwright|Stack dump|PLEASE submit a bug report"
+CRASH = r"this is a bug in Meshwright|Stack dump|PLEASE submit a bug report"
 
 
 class Question:

@@ -10,7 +10,7 @@ using namespace meshwright;
 using llvm::StringRef;
 
 bool fuzz::isFinding(StringRef error) {
-  return error.empty() || error.contains("mistake in Meshwright");
+  return error.empty() || error.contains("bug in Meshwright");
 }
 
 std::string fuzz::simulateProgram(StringRef program) {

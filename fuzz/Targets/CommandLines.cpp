@@ -56,7 +56,7 @@ static std::string run(StringRef tool, llvm::ArrayRef<StringRef> arguments) {
     return (tool + " ends with code " + llvm::Twine(result.code) +
             " and says nothing")
         .str();
-  if (StringRef(said).contains("a mistake in Meshwright"))
+  if (StringRef(said).contains("a bug in Meshwright"))
     return (tool + " has survived a mistake: " + said).str();
   return {};
 }

@@ -51,6 +51,6 @@ meshwright::drawText(const TextDrawingRequest &request, std::string &error) {
       error = llvm::toString(text.takeError());
   });
   if (crash)
-    error = "the drawing " + *crash + "; this is a mistake in Meshwright";
+    error = "the drawing " + *crash + "; this is a bug in Meshwright";
   return result;
 }

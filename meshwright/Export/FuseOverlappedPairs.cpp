@@ -57,7 +57,8 @@ static void remarkPaired(const MarkedPair &pair, bool isEarly) {
     remark::passed(first.getLoc(),
                    remark::RemarkOpts::name("overlapped").category("overlap"))
         << describeUnit(first) << " and " << describeUnit(pair.second.front())
-        << " on mesh \"" << first.getMeshName() << "\" are one program"
+        << " on mesh \"" << first.getMeshName()
+        << "\" are fused into one program"
         << (isEarly ? "; its late half follows" : "");
 }
 
@@ -68,7 +69,7 @@ static void remarkApart(const MarkedPair &pair, const std::string &why) {
         first.getLoc(),
         remark::RemarkOpts::name("not overlapped").category("overlap"))
         << describeUnit(first) << " and " << describeUnit(pair.second.front())
-        << " on mesh \"" << first.getMeshName() << "\" stay apart: " << why;
+        << " on mesh \"" << first.getMeshName() << "\" are not fused: " << why;
 }
 
 namespace {

@@ -106,8 +106,9 @@ static void remarkOffload(func::FuncOp func, StringAttr mesh, int64_t peak,
   if (bytes == 0)
     remark::missed(func.getLoc(), opts)
         << "mesh \"" << mesh.getValue() << "\" keeps its activations: it holds "
-        << std::to_string(peak) << " bytes, and less is not asked for, or none "
-        << "waits for long enough to leave and return";
+        << std::to_string(peak)
+        << " bytes, and no less is requested, or no activation waits long "
+           "enough for the way to the host and back";
   else
     remark::passed(func.getLoc(), opts)
         << "mesh \"" << mesh.getValue() << "\" holds "

@@ -38,7 +38,8 @@ static LogicalResult verifyDonation(func::FuncOp func,
     if (listed.any() && !listed.test(i) && isDonatedByProgram(func, i))
       return emitError(func.getArgument(i).getLoc())
              << "argument " << i << " of @" << func.getSymName()
-             << " is donated by the program, but \"donate\" does not list it";
+             << " is donated by the program, but \"donate\" does not list it; "
+                "list it, too, or nothing";
   return success();
 }
 

@@ -95,7 +95,7 @@ FailureOr<ExportedProgram::Value> Describer::describeType(Value value) {
   if (found == meshIds.end())
     return emitError(value.getLoc())
            << "cannot be run: mesh \"" << type.getMeshName()
-           << "\" is not in the topology";
+           << "\" is not in the topology; add it, or assign another mesh";
   unsigned mesh = found->second;
   RankedTensorType global = type.getRankedTensorType();
   RankedTensorType local = type.getLocalTensorType(program.meshes[mesh].shape);

@@ -203,7 +203,7 @@ static TextDiagnostic describeCrash(const std::string &crash) {
   TextDiagnostic error;
   error.severity = "error";
   error.text = "the compiler " + crash +
-               "; this is a mistake in Meshwright, not in the program: please "
+               "; this is a bug in Meshwright, not in the program: please "
                "report it together with the program";
   return error;
 }

@@ -69,7 +69,7 @@ std::optional<TextPlan> meshwright::makeTextPlan(const TextPlanRequest &request,
   std::optional<std::string> crash =
       runGuarded([&] { plan = run(request, error); });
   if (crash)
-    error = "the compiler " + *crash + "; this is a mistake in Meshwright";
+    error = "the compiler " + *crash + "; this is a bug in Meshwright";
   if (failed(plan))
     return std::nullopt;
   return std::move(*plan);

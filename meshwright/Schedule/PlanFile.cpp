@@ -336,9 +336,9 @@ llvm::Error PlanReader::checkCells() {
       auto [known, isNew] = positions.try_emplace(
           getKey(action.stage, action.microbatch, action.kind), cell);
       if (!isNew)
-        return makeError(cell, "{0} twice; it is in {1} already",
-                         meshwright::toString(action),
-                         ::toString(known->second));
+        return makeError(
+            cell, "{0} occurs twice; it is in {1} already, so remove one",
+            meshwright::toString(action), ::toString(known->second));
       numStages = std::max(numStages, action.stage + 1);
       numMicrobatches = std::max(numMicrobatches, action.microbatch + 1);
     }

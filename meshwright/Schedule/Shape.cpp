@@ -48,8 +48,8 @@ static llvm::Error checkSequenceChunks(const Schedule &schedule,
   if (shape.microbatches % shape.sequenceChunks == 0)
     return llvm::Error::success();
   return llvm::createStringError(llvm::formatv(
-      "schedule {0} has {1} chunks of each microbatch, which {2} "
-      "units are no multiple of; call each chunk, with the counter "
+      "schedule {0} has {1} chunks of each microbatch, but there are {2} "
+      "units, which is not a multiple; call each chunk, with the counter "
       "microbatch * {1} + chunk",
       schedule.name, shape.sequenceChunks, shape.microbatches));
 }
@@ -114,8 +114,8 @@ Schedule::placeStages(int64_t meshes, int64_t stages) const {
     return error;
   if (stages < 1 || stages % meshes != 0)
     return llvm::createStringError(
-        llvm::formatv("schedule {0} has as many stages on each mesh; {1} do "
-                      "not fall evenly on {2} meshes",
+        llvm::formatv("schedule {0} needs the same number of stages on each "
+                      "mesh; {1} cannot be divided evenly over {2} meshes",
                       name, stages, meshes));
   if (llvm::Error error = checkShape({meshes, 1, stages / meshes}))
     return error;

@@ -148,7 +148,8 @@ llvm::Error GraphReader::readTower(llvm::StringRef text) {
   if (llvm::any_of(graph.towers, [&](const Tower &other) {
         return other.name == tower.name;
       }))
-    return makeError("tower {0} twice; give each a name of its own", name);
+    return makeError("tower {0} occurs twice; give each a name of its own",
+                     name);
   if (tower.first + tower.count > kMostStages)
     return makeError("more than {0} stages; a pipeline has fewer", kMostStages);
   if (text.contains('=')) {
@@ -220,10 +221,10 @@ llvm::Error GraphReader::readFeed(llvm::StringRef text) {
   const Tower &first = graph.getTower(from->first);
   const Tower &second = graph.getTower(to->first);
   if (first.first >= second.first)
-    return makeError("{0} feeds {1}, which does not come after it; list what "
-                     "feeds first, and give what is in a circle a tower of its "
-                     "own",
-                     first.name, second.name);
+    return makeError(
+        "{0} feeds {1}, which does not come after it; list what "
+        "feeds first, and give what is in a cycle a tower of its own",
+        first.name, second.name);
   for (int64_t stage = to->first; stage <= to->second; ++stage)
     feeds.emplace(from->first, stage);
   if (feeds.size() > kMostFeeds)
@@ -244,10 +245,11 @@ llvm::Error GraphReader::checkWays() const {
                                  [&](int64_t next) { return hasWay[next]; });
   for (const Tower &tower : graph.towers)
     if (!hasWay[tower.first])
-      return makeError("no way leads from tower {0} to a loss; say which stage "
-                       "it feeds, as in {0}>NAME, or that it ends in a loss of "
-                       "its own, {0}>",
-                       tower.name);
+      return makeError(
+          "no path leads from tower {0} to a loss; say which stage "
+          "it feeds, as in {0}>NAME, or that it ends in a loss of "
+          "its own, {0}>",
+          tower.name);
   return llvm::Error::success();
 }
 

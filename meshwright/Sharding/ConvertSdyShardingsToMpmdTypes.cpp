@@ -166,10 +166,10 @@ void Converter::convert(Operation *op) {
 void Converter::verifyEdges() {
   for (sdy::DataFlowEdgeOp edge : edges)
     if (edge.getInput().getType() != edge.getResult().getType()) {
-      edge.emitError() << edge->getName()
-                       << " keeps the sharding of what it hands on; expected "
-                          "sdy-sink-data-flow-edges before shardings become "
-                          "types";
+      edge.emitError()
+          << edge->getName()
+          << " is a data-flow edge that shardings are still stored on; run "
+             "sdy-sink-data-flow-edges before shardings become types";
       failed = true;
       return;
     }

@@ -312,14 +312,15 @@ static std::string explain(OpOperand &read) {
                          reader->getName(),
                          getElementTypeOrSelf(reader->getResult(0).getType()));
   if (isa<stablehlo::AddOp, stablehlo::SubtractOp>(reader))
-    return llvm::formatv("{0} adds what these devices do not sum up, too",
+    return llvm::formatv("{0} also adds a value that these devices do not sum",
                          reader->getName());
   if (isa<stablehlo::ConcatenateOp>(reader))
-    return llvm::formatv("{0} joins what these devices do not sum up, too",
+    return llvm::formatv("{0} also joins a value that these devices do not sum",
                          reader->getName());
   if (isa<stablehlo::MultiplyOp>(reader))
-    return llvm::formatv("{0} scales by what the same devices split, or sum up",
-                         reader->getName());
+    return llvm::formatv(
+        "{0} multiplies by a value that the same devices split or sum",
+        reader->getName());
   return llvm::formatv("{0} is not linear in the sum", reader->getName());
 }
 

@@ -362,10 +362,9 @@ mpmd::explainShardings(ModuleOp module, StringRef value, ValueFilter isChosen) {
   if (isChosen)
     return main->emitError()
            << "value \"" << value
-           << "\" is not there any more where shardings propagate: nothing "
-              "reads "
-              "it, or it became part of another one; expected a value that "
-              "reads it, or that it is made of";
+           << "\" was removed before shardings propagate: nothing reads it, or "
+              "it was merged into another value; name a value that reads it, "
+              "or one that it is computed from";
   return main->emitError()
          << "no value is called \"" << value
          << "\"; expected `arg N` or `result N` of @" << main->getSymName()

@@ -25,10 +25,10 @@ void ProgramSimulator::addNotes(const ProgramWorkload &made) {
                     llvm::join(made.notTimed, ", ") + "; it is estimated for " +
                     device.name);
   if (!made.uncounted.empty())
-    notes.push_back("nothing is known of the work of custom calls " +
-                    llvm::join(made.uncounted, ", ") +
-                    "; say it with --cost 'NAME=flops:EXPRESSION' (in Python, "
-                    "`costs`)");
+    notes.push_back(
+        "the work of custom calls " + llvm::join(made.uncounted, ", ") +
+        " is unknown; give it with --cost 'NAME=flops:EXPRESSION' (in Python, "
+        "`costs`)");
   if (made.unknownLoops)
     notes.push_back(std::to_string(made.unknownLoops) +
                     " loops with an unknown number of trips count once");

@@ -21,7 +21,7 @@ static llvm::Error readMesh(const json::Object &object,
                             ExportedProgram::Mesh &mesh, size_t numItems) {
   std::string name = toUtf8(mesh.name);
   if (object.getString("name") != llvm::StringRef(name))
-    return fail("expected mesh \"" + name + "\" in its place in \"meshes\"");
+    return fail("expected mesh \"" + name + "\" at its position in \"meshes\"");
   const json::Array *list = object.getArray("items");
   if (!list)
     return fail("mesh \"" + name + "\": expected a list of \"items\"");
@@ -42,8 +42,8 @@ static llvm::Error readMesh(const json::Object &object,
   llvm::sort(found);
   for (size_t i = 1; i < found.size(); ++i)
     if (found[i] == found[i - 1])
-      return fail(llvm::formatv("mesh \"{0}\": item {1} is there twice", name,
-                                found[i]));
+      return fail(
+          llvm::formatv("mesh \"{0}\": item {1} occurs twice", name, found[i]));
   for (unsigned item : expected)
     if (!llvm::binary_search(found, item))
       return fail(
@@ -72,8 +72,8 @@ llvm::Error meshwright::readOrder(llvm::StringRef text,
     object = value->getAsObject();
   }
   if (object->getInteger("version") != 1)
-    return fail("is of another version than 1 and 2, which are all that this "
-                "release reads; partition the program again with this release");
+    return fail("has a version other than 1 and 2, which this release reads; "
+                "partition the program again with this release");
   const json::Array *items = object->getArray("items");
   const json::Array *meshes = object->getArray("meshes");
   if (!items || items->size() != program.items.size() || !meshes ||

@@ -59,7 +59,7 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
   if (crash) {
     SimulationResult failed;
     failed.error = "the simulator " + *crash +
-                   "; this is a mistake in Meshwright, not in the program: "
+                   "; this is a bug in Meshwright, not in the program: "
                    "please report it together with the program";
     return failed;
   }

@@ -28,7 +28,7 @@ llvm::Expected<int64_t> meshwright::parseByteSize(llvm::StringRef text) {
   if (unit == 0 || number.getAsDouble(value) || value * unit < 1 ||
       value * unit > 0x1p60)
     return llvm::createStringError("'" + text +
-                                   "' is no number of bytes; write it like "
+                                   "' is not a number of bytes; write it like "
                                    "80GB, 1.5GiB or 4096");
   return std::llround(value * unit);
 }

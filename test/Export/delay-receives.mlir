@@ -13,12 +13,12 @@
 #topology = #mpmd.topology<<"m": <["x"=1]>>, <"n": <["x"=1]>>, <"o": <["x"=1]>>>
 
 // ENOUGH-NOT: mpmd.delayed
-// TEXT: error: mpmd_receive_ahead: 'some' is no number of bytes; write it like 80GB, 1.5GiB or 4096, 0 or auto
+// TEXT: error: mpmd_receive_ahead: 'some' is not a number of bytes; write it like 80GB, 1.5GiB or 4096, 0 or auto
 
 // A value is there while one fragment runs that does not read it. For `auto`, the second
 // fragment of n holds most, with two results, so that the third one's value waits, but not
 // the second one's.
-// REMARK: remark: [Passed] receives {{.*}}n{{.*}}1{{.*}} of {{.*}}3{{.*}} values from other meshes wait there
+// REMARK: remark: [Passed] receives {{.*}}n{{.*}}1{{.*}} of {{.*}}3{{.*}} values from other meshes wait on those until it has memory for them
 // CHECK-LABEL: func @runs_ahead
 // CHECK:         %[[M0:.*]] = mpmd.fragment<mesh="m", origin=["f"]>
 // CHECK:         mpmd.transfer %[[M0]]

@@ -21,7 +21,7 @@
 // EXCHANGES-COUNT-2: mpmd.fragment
 // OFF-LABEL: func @pairs_neighbours
 // OFF-COUNT-2: mpmd.fragment
-// REMARK: remark: [Passed] overlapped {{.*}}fragment ["f"] of microbatch 3{{.*}}fragment ["g"(1)] of microbatch 1{{.*}}are one program
+// REMARK: remark: [Passed] overlapped {{.*}}fragment ["f"] of microbatch 3{{.*}}fragment ["g"(1)] of microbatch 1{{.*}}are fused into one program
 func.func @pairs_neighbours(%x: !m, %y: !m) -> (!m, !m, !m) attributes {topology = #topology} {
   %0:2 = mpmd.fragment<mesh="m", origin=["f"], stage=0> (%x) {arg_attrs = [{mhlo.layout_mode = "auto"}], call_counter = 3 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l) {
     %2 = stablehlo.exponential %a : !l
@@ -56,7 +56,7 @@ func.func @pairs_both_halves(%x: !m) -> (!m, !m, !m) attributes {topology = #top
 
 // CHECK-LABEL: func @leaves_direct_dependency
 // CHECK-COUNT-2: mpmd.fragment<
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the second reads what the first computes
+// REMARK: remark: [Missed] not overlapped {{.*}}are not fused: {{.*}}the second reads what the first computes
 func.func @leaves_direct_dependency(%x: !m) -> !m attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 0 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l) {
     %2 = stablehlo.exponential %a : !l
@@ -71,7 +71,7 @@ func.func @leaves_direct_dependency(%x: !m) -> !m attributes {topology = #topolo
 
 // CHECK-LABEL: func @leaves_what_is_not_adjacent
 // CHECK-COUNT-3: mpmd.fragment<
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first is not right before the second on its mesh
+// REMARK: remark: [Missed] not overlapped {{.*}}are not fused: {{.*}}the first is not right before the second on its mesh
 func.func @leaves_what_is_not_adjacent(%x: !m) -> (!m, !m, !m) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 0 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l) {
     %2 = stablehlo.exponential %a : !l
@@ -137,7 +137,7 @@ func.func @sorts_what_is_around(%x: !m, %y: !n) -> (!m, !n) attributes {topology
 
 // CHECK-LABEL: func @leaves_what_depends_by_way_of_others
 // CHECK-COUNT-3: mpmd.fragment<
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the second needs the first, by way of other meshes
+// REMARK: remark: [Missed] not overlapped {{.*}}are not fused: {{.*}}the second needs the first, by way of other meshes
 func.func @leaves_what_depends_by_way_of_others(%x: !m) -> !m attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
     %9 = stablehlo.exponential %a : !l
@@ -186,7 +186,7 @@ func.func @leaves_one_of_two_that_wait_for_each_other(%x: !m, %y: !n) -> (!m, !n
 // The gradient is there when the forward has ended, and another mesh waits for that.
 // CHECK-LABEL: func @leaves_what_waits_too_long
 // CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]>
-// REMARK: remark: [Missed] not overlapped {{.*}}stay apart: {{.*}}the first, or what reads it, would wait longer than overlapping saves
+// REMARK: remark: [Missed] not overlapped {{.*}}are not fused: {{.*}}the first, or what reads it, would wait longer than overlapping saves
 func.func @leaves_what_waits_too_long(%x: !m, %y: !n) -> (!m, !n) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
     %9 = stablehlo.add %a, %a : !l
@@ -257,7 +257,7 @@ func.func @leaves_what_others_wait_for(%x: !m) -> (!m, !n) attributes {topology 
 // CHECK-LABEL: func @hands_out_before_the_late_half
 // CHECK-NEXT:    %[[P:.*]]:2 = mpmd.fragment<mesh="m", origin=["f", "g"(1)]> (%arg0) {mpmd.overlapped = [{origin = [#mpmd.user_origin<"f">], results = 1 : i64}, {origin = [#mpmd.user_origin<"g"(1)>], results = 1 : i64}]}
 // CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> (%[[P]]#1) {{.*}}split_drop_transferred
-// REMARK: remark: [Passed] overlapped {{.*}}are one program{{.*}}; its late half follows
+// REMARK: remark: [Passed] overlapped {{.*}}are fused into one program{{.*}}; its late half follows
 func.func @hands_out_before_the_late_half(%x: !m) -> (!m, !m, !n) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) {call_counter = 1 : ui32, mpmd.overlap = array<i64: 7, 0>} (%a: !l) {
     %9 = stablehlo.add %a, %a : !l

@@ -10,7 +10,7 @@
 #topology = #mpmd.topology<<"m": <["x"=1]>>>
 
 // BOUND: error: mpmd_offload_activations: mesh "m" cannot stay below 1000 bytes, even if all that comes back in time waits on its host; give at least 2048
-// TEXT: error: mpmd_offload_activations: 'most' is no number of bytes; write it like 80GB, 1.5GiB or 4096, or auto
+// TEXT: error: mpmd_offload_activations: 'most' is not a number of bytes; write it like 80GB, 1.5GiB or 4096, or auto
 // DEVICE: error: mpmd_offload_activations needs the times of a device; say with mpmd_schedule_device what the meshes are made of
 // UNKNOWN: error: mpmd_schedule_device: {{.*}}h1000
 // COSTS: error: mpmd_custom_costs: {{.*}}work

@@ -6,7 +6,7 @@
 // RUN: FileCheck %s --check-prefix=NOTE --input-file %t/table
 // RUN: FileCheck %s --check-prefix=NONE --input-file %t/out/schedule.json
 // NOTE-DAG: 1 custom calls and loops of unknown work are not in FLOPs: custom calls flash_attention
-// NOTE-DAG: note: nothing is known of the work of custom calls flash_attention, which counts as 0 in schedule.json and the table; say it with --cost 'NAME=flops:EXPRESSION'
+// NOTE-DAG: note: the work of custom calls flash_attention is unknown, and counts as 0 in schedule.json and the table; give it with --cost 'NAME=flops:EXPRESSION'
 // NONE: "flops": 0,
 
 // RUN: meshwright partition %t/program.mlir --config %t/config.json -o %t/out \

@@ -71,7 +71,7 @@ func.func @reports_edge(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}]>}) -> !
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
     mpmd.return %x : !l
   } : (!m) -> !m
-  // expected-error@+1 {{sdy.data_flow_edge keeps the sharding of what it hands on; expected sdy-sink-data-flow-edges before shardings become types}}
+  // expected-error@+1 {{sdy.data_flow_edge is a data-flow edge that shardings are still stored on; run sdy-sink-data-flow-edges before shardings become types}}
   %1 = sdy.data_flow_edge %0 sharding=<@g, [{"x"}]> : !m
   %2 = mpmd.fragment<mesh="m", origin=["f"], in_shardings=[<@g, [{"x"}]>]> (%1) (%x: !l) {
     mpmd.return %x : !l

@@ -26,7 +26,7 @@ func.func @nonlinear(%x: !x) -> !w attributes {
   return %1 : !w
 }
 // WHY: remark: [Missed] not deferred{{.*}}the partial sums of stablehlo.dot_general are reduced at once: stablehlo.tanh is not linear in the sum, and waiting would save nothing
-// WHY: remark: [Missed] not deferred{{.*}}stablehlo.dot_general are reduced at once: stablehlo.add adds what these devices do not sum up, too
+// WHY: remark: [Missed] not deferred{{.*}}stablehlo.dot_general are reduced at once: stablehlo.add also adds a value that these devices do not sum
 
 // -----
 
@@ -224,7 +224,7 @@ func.func @pads_and_joins(%x: !x, %c: !w) -> (!v, !v, !w, !w) attributes {topolo
   return %0#0, %0#1, %0#2, %0#3 : !v, !v, !w, !w
 }
 // WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.pad is not linear in the sum
-// WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.concatenate joins what these devices do not sum up, too
+// WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.concatenate also joins a value that these devices do not sum
 // WHY: remark: [Missed] not deferred{{.*}}at once: a sharding constraint asks for the sum
 // WHY: remark: [Missed] not deferred{{.*}}at once: a sharding constraint asks for the sum
 

@@ -84,5 +84,5 @@ func.func @split_or_chosen(%x: !x, %w: !w) -> (!w, !w) attributes {
   } : (!w, !w) -> (!w, !w)
   return %1#0, %1#1 : !w, !w
 }
-// WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.multiply scales by what the same devices split
+// WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.multiply multiplies by a value that the same devices split
 // WHY: remark: [Missed] not deferred{{.*}}at once: stablehlo.select is not linear in the sum

@@ -39,7 +39,7 @@
 // JSON: "operation": "mpmd.transfer",
 // JSON: "direction": "operand 0 to result 0"
 
-// GONE: program.mlir:6:1: error: value "%unread" is not there any more where shardings propagate: nothing reads it, or it became part of another one; expected a value that reads it, or that it is made of
+// GONE: program.mlir:6:1: error: value "%unread" was removed before shardings propagate: nothing reads it, or it was merged into another value; name a value that reads it, or one that it is computed from
 // UNKNOWN: error: no value of the program is written "%caled"; did you mean "%called"?
 // NUMBER: error: value "%0#{{.}}": expected a number of one of the 2 results of %0 after #
 // BYTECODE: error: value "%0" has a name of a text, and this program is bytecode, in which values have none

@@ -143,7 +143,7 @@ int meshwright::runTool(function_ref<LogicalResult()> body) {
   outs().flush();
   WithColor::error(errs())
       << "the compiler " << *crash
-      << "; this is a mistake in Meshwright, not in the program: please report "
+      << "; this is a bug in Meshwright, not in the program: please report "
          "it together with the program\n";
   std::_Exit(1); // What is left of the session cannot be destroyed.
 }

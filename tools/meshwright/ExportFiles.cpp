@@ -41,7 +41,7 @@ static LogicalResult writeOnce(const FolderFile &file, llvm::raw_ostream &os,
 
 static LogicalResult reportNoFolder(std::error_code error) {
   return reportError("no temporary folder can be made: " + error.message() +
-                     "; let TMPDIR name a folder that can be written");
+                     "; set TMPDIR to a folder that can be written");
 }
 
 //===----------------------------------------------------------------------===//

@@ -164,9 +164,9 @@ static void printSummary(const ProgramSummary &summary, llvm::raw_ostream &os) {
   printTable(summary, os);
   if (!summary.uncounted.empty())
     llvm::WithColor::note(llvm::errs())
-        << "nothing is known of the work of custom calls "
-        << llvm::join(summary.uncounted, ", ")
-        << ", which counts as 0 in schedule.json and the table; say it with "
+        << "the work of custom calls " << llvm::join(summary.uncounted, ", ")
+        << " is unknown, and counts as 0 in schedule.json and the table; give "
+           "it with "
            "--cost 'NAME=flops:EXPRESSION'\n";
 }
 

@@ -120,7 +120,7 @@ static LogicalResult run() {
     return reportError("--target is for --compile; without it, name --device "
                        "and --devices");
   if (!devices.getNumOccurrences())
-    return reportError("say how many devices there are, --devices 16");
+    return reportError("expected the number of devices, --devices 16");
   PlanRequest request;
   request.device = deviceName;
   request.devices = devices;

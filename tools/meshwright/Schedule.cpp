@@ -106,15 +106,16 @@ static llvm::Expected<StageTimes> readTimes() {
                                      llvm::Twine(kLongest));
   costs.backward = costs.input + costs.weight;
   if (transferCost < 0)
-    return llvm::createStringError("a transfer cannot take less than no time");
+    return llvm::createStringError("a transfer takes a time of 0 or more");
   StageTimes times;
   if (timesPath.empty()) {
     times.costs.usual = costs;
   } else {
     for (cl::opt<int64_t> *cost : {&forwardCost, &inputCost, &weightCost})
       if (cost->getNumOccurrences() > 0)
-        return llvm::createStringError("--" + cost->ArgStr +
-                                       " is in --times for each stage");
+        return llvm::createStringError(
+            "--" + cost->ArgStr +
+            " is given for each stage by --times; leave it out");
     llvm::Expected<StageTimes> read = readStageTimes(timesPath);
     if (!read)
       return read;
@@ -307,7 +308,8 @@ static llvm::Error refuseLimits(const Schedule &schedule) {
     return llvm::Error::success();
   return llvm::createStringError(
       Twine(mostLive.empty() ? "--host" : "--memory") +
-      " is for auto; schedule " + schedule.name + " keeps what it keeps");
+      " is for schedule auto, and what " + schedule.name +
+      " keeps is fixed; leave it out, or take auto");
 }
 
 static llvm::Expected<SearchedPlan> makePlan() {

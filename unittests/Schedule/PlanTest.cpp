@@ -363,9 +363,10 @@ TEST(PlanTest, ShapesThatDoNotFitAreRefused) {
   EXPECT_EQ(refuse("Interleaved1F1B", {4, 8, 1}),
             "schedule Interleaved1F1B needs at least 2 stages on each mesh, "
             "got 1");
-  EXPECT_EQ(refuse("Interleaved1F1B", {4, 9, 2}),
-            "schedule Interleaved1F1B: 9 microbatches do not fall into 2 equal "
-            "rounds over 4 meshes; take 8 or 10 microbatches");
+  EXPECT_EQ(
+      refuse("Interleaved1F1B", {4, 9, 2}),
+      "schedule Interleaved1F1B: 9 microbatches cannot be divided into 2 equal "
+      "rounds over 4 meshes; take 8 or 10 microbatches");
   EXPECT_EQ(refuse("ZeroBubbleV", {4, 8, 3}),
             "schedule ZeroBubbleV needs 2 stages on each mesh, got 3");
   EXPECT_EQ(refuse("DualPipeV", {4, 7, 2}),
@@ -425,11 +426,11 @@ TEST(PlanTest, StagesThatHaveNoPlaceAreRefused) {
   EXPECT_EQ(refuse("1F1B", 4, 8),
             "schedule 1F1B needs 1 stage on each mesh, got 2");
   EXPECT_EQ(refuse("Interleaved1F1B", 4, 6),
-            "schedule Interleaved1F1B has as many stages on each mesh; 6 do "
-            "not fall evenly on 4 meshes");
+            "schedule Interleaved1F1B needs the same number of stages on each "
+            "mesh; 6 cannot be divided evenly over 4 meshes");
   EXPECT_EQ(refuse("ZeroBubbleV", 4, 0),
-            "schedule ZeroBubbleV has as many stages on each mesh; 0 do not "
-            "fall evenly on 4 meshes");
+            "schedule ZeroBubbleV needs the same number of stages on each "
+            "mesh; 0 cannot be divided evenly over 4 meshes");
   EXPECT_EQ(refuse("ZeroBubbleV", 0, 2),
             "schedule ZeroBubbleV needs at least one mesh and one microbatch, "
             "got 0 and 1");
@@ -456,7 +457,8 @@ TEST(PlanFileTest, BadFilesAreRefused) {
             "row 2 column 3: stage 1 microbatch 1 has F; expected F and B, or "
             "F, I and W, of each of 2 stages and 2 microbatches");
   EXPECT_EQ(refuse("bad/twice.csv"),
-            "row 1 column 4: 0F1 twice; it is in row 1 column 2 already");
+            "row 1 column 4: 0F1 occurs twice; it is in row 1 column 2 "
+            "already, so remove one");
   EXPECT_EQ(refuse("bad/two_ranks.csv"),
             "row 2 column 5: 0F2 is of stage 0, which is on rank 0 (row 1 "
             "column 1), not on rank 1; a stage runs in one row");
@@ -540,7 +542,8 @@ TEST(PlanFileTest, OverlapsThatCannotBeAreRefused) {
             "column 2), not on rank 1; a stage runs in one row");
   EXPECT_EQ(getError(parsePlan("0F0,(0F1;0B0)OVERLAP_F_B,(0F1;0B0)OVERLAP_F_B,"
                                "0B1")),
-            "row 1 column 3: 0F1 twice; it is in row 1 column 2 already");
+            "row 1 column 3: 0F1 occurs twice; it is in row 1 column 2 "
+            "already, so remove one");
   // By way of another mesh, which waits for the pair.
   EXPECT_EQ(getError(parsePlan("0F0,(0F1;0B0)OVERLAP_F_B,0B1\n"
                                "1F0,1F1,1B1,1B0")),

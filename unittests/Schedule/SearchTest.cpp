@@ -319,8 +319,8 @@ TEST(SearchTest, HostsTakeMicrobatchesThatAreAlike) {
   llvm::Expected<SearchedPlan> made = searchPlan(problem);
   ASSERT_FALSE(static_cast<bool>(made));
   EXPECT_EQ(llvm::toString(made.takeError()),
-            "hosts take activations of microbatches that are alike, but these "
-            "take different times");
+            "activations go to hosts only where all microbatches take the same "
+            "time; leave out --host or --scales");
 }
 
 TEST(SearchTest, EmptyStagesHaveNumbersAndNoActions) {

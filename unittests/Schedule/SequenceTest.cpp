@@ -119,13 +119,13 @@ TEST(SequenceTest, OtherChunksAreRefused) {
   };
   EXPECT_EQ(
       refuse("Seq1F1B", {2, 10, 1, 4}),
-      "schedule Seq1F1B has 4 chunks of each microbatch, which 10 units are "
-      "no multiple of; call each chunk, with the counter microbatch * 4 + "
-      "chunk");
-  EXPECT_EQ(
-      refuse("SlimPipe", {4, 10, 2, 2}),
-      "schedule SlimPipe: 5 microbatches do not fall into 2 equal rounds over "
-      "4 meshes; take 4 or 6 microbatches");
+      "schedule Seq1F1B has 4 chunks of each microbatch, but there are 10 "
+      "units, which is not a multiple; call each chunk, with the counter "
+      "microbatch * 4 + chunk");
+  EXPECT_EQ(refuse("SlimPipe", {4, 10, 2, 2}),
+            "schedule SlimPipe: 5 microbatches cannot be divided into 2 equal "
+            "rounds over "
+            "4 meshes; take 4 or 6 microbatches");
   EXPECT_EQ(refuse("1F1B", {2, 8, 1, 4}),
             "schedule 1F1B cannot have sequences in 4 chunks; take Seq1F1B or "
             "SlimPipe, with at least one chunk");

@@ -35,7 +35,7 @@ PipelineProblem makeProblem(const StageGraph &graph, int64_t microbatches) {
   llvm::cantFail(problem.place(graph));
   problem.microbatches = microbatches;
   problem.splits.assign(graph.countStages(), true);
-  problem.mostLive = getUsualRooms(graph);
+  problem.mostLive = getUsualLimits(graph);
   return problem;
 }
 
@@ -212,13 +212,13 @@ TEST(TowersTest, TextsSayWhatFeedsWhat) {
 TEST(TowersTest, SaysWhatIsNoGraph) {
   EXPECT_EQ(
       getError("vision:2;text:2"),
-      "towers: no way leads from tower vision to a loss; say which stage "
+      "towers: no path leads from tower vision to a loss; say which stage "
       "it feeds, as in vision>NAME, or that it ends in a loss of its own, "
       "vision>");
   EXPECT_EQ(
       getError("vision:2;text:2;text>vision"),
       "towers: text feeds vision, which does not come after it; list what "
-      "feeds first, and give what is in a circle a tower of its own");
+      "feeds first, and give what is in a cycle a tower of its own");
   EXPECT_EQ(getError("vision:2;text:2;vison>text"),
             "towers: unknown tower 'vison', known are vision, text; did you "
             "mean \"vision\"?");
@@ -243,7 +243,7 @@ TEST(TowersTest, SaysWhatIsNoGraph) {
             "towers: more than 65536 pairs of stages feed each "
             "other; a pipeline has fewer");
   EXPECT_EQ(getError("a:1;a:2"),
-            "towers: tower a twice; give each a name of its own");
+            "towers: tower a occurs twice; give each a name of its own");
 }
 
 TEST(TowersTest, SaysWhichScheduleATowerCannotHave) {

@@ -35,7 +35,7 @@ void mpmd::remarkMerged(StringRef category, FragmentOp fragment,
   remark::passed(fragment.getLoc(),
                  remark::RemarkOpts::name("merged").category(category))
       << describe(fragment) << " and " << describe(partner) << " on mesh \""
-      << fragment.getMeshName() << "\" are one";
+      << fragment.getMeshName() << "\" were merged into one";
 }
 
 void mpmd::remarkNotMerged(StringRef category, FragmentOp fragment,
@@ -45,5 +45,5 @@ void mpmd::remarkNotMerged(StringRef category, FragmentOp fragment,
   remark::missed(fragment.getLoc(),
                  remark::RemarkOpts::name("not merged").category(category))
       << describe(fragment) << " on mesh \"" << fragment.getMeshName()
-      << "\" stays alone: " << why;
+      << "\" is not merged: " << why;
 }

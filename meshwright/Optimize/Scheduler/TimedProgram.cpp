@@ -185,8 +185,8 @@ LogicalResult TimedProgram::reportUnknown() {
 void mlir::mpmd::warnOfUncounted(func::FuncOp func,
                                  const std::set<std::string> &uncounted) {
   if (!uncounted.empty())
-    func.emitWarning() << "nothing is known of the work of custom calls "
+    func.emitWarning() << "the work of custom calls "
                        << llvm::join(uncounted, ", ")
-                       << "; say it with mpmd_custom_costs, as "
+                       << " is unknown; give it with mpmd_custom_costs, as "
                           "NAME=flops:EXPRESSION";
 }

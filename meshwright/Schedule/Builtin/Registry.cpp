@@ -52,7 +52,7 @@ meshwright::parseScheduleName(llvm::StringRef text) {
   if (named && towers.contains(':'))
     return llvm::createStringError(
         "schedule " + named->name +
-        " is of one chain of stages; take Towers, where each tower has a "
+        " supports one chain of stages; take Towers, where each tower has a "
         "schedule, or auto");
   auto [name, count] = text.rsplit(':');
   if (!found.schedule && !count.getAsInteger(10, found.sequenceChunks))

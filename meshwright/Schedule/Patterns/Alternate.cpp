@@ -83,11 +83,11 @@ llvm::Expected<int64_t> meshwright::findGroupSize(llvm::StringRef schedule,
     --below;
   while (!getRoundSize(above, least))
     ++above;
-  return llvm::createStringError(
-      llvm::formatv("schedule {0}: {1} microbatches do not fall into {2} equal "
-                    "rounds over {3} meshes; take {4} or {5} microbatches",
-                    schedule, microbatches, microbatches / least, shape.meshes,
-                    below, above));
+  return llvm::createStringError(llvm::formatv(
+      "schedule {0}: {1} microbatches cannot be divided into {2} equal "
+      "rounds over {3} meshes; take {4} or {5} microbatches",
+      schedule, microbatches, microbatches / least, shape.meshes, below,
+      above));
 }
 
 llvm::Expected<Plan> meshwright::interleave(llvm::StringRef schedule,

@@ -360,8 +360,8 @@ std::vector<int64_t> meshwright::getUsualLimits(const StageGraph &graph) {
 static llvm::Error checkProblem(const PipelineProblem &problem) {
   if (problem.hostTime && !problem.costs.buckets.empty())
     return llvm::createStringError(
-        "hosts take activations of microbatches that are alike, but these take "
-        "different times");
+        "activations go to hosts only where all microbatches take the same "
+        "time; leave out --host or --scales");
   if (problem.microbatches < 1)
     return llvm::createStringError(
         llvm::formatv("a searched schedule needs at least one "

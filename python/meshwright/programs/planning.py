@@ -165,7 +165,7 @@ def plan(
         device, devices = place.entry, place.count
     device = os.fspath(device or "h100")
     if devices is None:
-        raise ValueError("plan: say how many devices there are, devices=16")
+        raise ValueError("plan: expected the number of devices, devices=16")
     if compile is not None and place is None:
         place = find_target(device, devices)
     if memory is None:

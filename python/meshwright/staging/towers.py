@@ -86,8 +86,8 @@ def with_towers(config: Config, graph: Graph, places: Mapping[int, str]) -> Conf
         return config
     if config.schedule not in _OF_GRAPHS:
         raise ValueError(
-            f"pipeline schedule {config.schedule} is of one chain of stages, but the "
-            f"marks have towers {', '.join(tower.name for tower in graph.towers)}; "
+            f"pipeline schedule {config.schedule} supports one chain of stages, but "
+            f"the marks have towers {', '.join(tower.name for tower in graph.towers)}; "
             "take Towers, with the schedule of each in towers=, or auto"
         )
     numbers = {

@@ -25,7 +25,7 @@
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu" 2>%t/said \
 // RUN:   | FileCheck %s --check-prefix=ALIKE
 // RUN: FileCheck %s --check-prefix=UNKNOWN --input-file %t/said
-// UNKNOWN: program.mlir:5:{{.*}} warning: nothing is known of the work of custom calls load; say it with mpmd_custom_costs, as NAME=flops:EXPRESSION
+// UNKNOWN: program.mlir:5:{{.*}} warning: the work of custom calls load is unknown; give it with mpmd_custom_costs, as NAME=flops:EXPRESSION
 
 // RUN: mpmd-opt %t/program.mlir \
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto device=cpu profile={\"%t/part.json\"}" 2>&1 \

@@ -44,7 +44,7 @@ func.func @reports_a_backward_that_looks_back(%x: !m0) -> !m0 attributes {topolo
 !m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
 #topology = #mpmd.topology<<"m0": <["x"=2]>>>
 
-// expected-error@+1 {{schedule Seq1F1B has 2 chunks of each microbatch, which 1 units are no multiple of; call each chunk, with the counter microbatch * 2 + chunk}}
+// expected-error@+1 {{schedule Seq1F1B has 2 chunks of each microbatch, but there are 1 units, which is not a multiple; call each chunk, with the counter microbatch * 2 + chunk}}
 func.func @reports_half_of_a_microbatch(%x: !m0) -> !m0 attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l

@@ -278,7 +278,7 @@ def lower_layout(text, meshes, schedule, mark_again=False):
 
 
 def test_stages_that_the_meshes_cannot_have_are_refused():
-    with pytest.raises(ValueError, match="5 do not fall evenly on 2 meshes"):
+    with pytest.raises(ValueError, match="5 cannot be divided evenly over 2 meshes"):
         lower_layout("t|t||t|t", 2, "Interleaved1F1B")
     with pytest.raises(ValueError, match="needs 1 stage on each mesh, got 2"):
         lower_layout("t|t||t", 2, "1F1B")

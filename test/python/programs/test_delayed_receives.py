@@ -180,5 +180,5 @@ def test_numbers_are_those_of_jit(schedule, bound, expected):
 
 
 def test_text_that_is_no_bound_is_refused():
-    with pytest.raises(RuntimeError, match="'soon' is no number of bytes"):
+    with pytest.raises(RuntimeError, match="'soon' is not a number of bytes"):
         jit(microbatches=8, **{OPTION: "soon"}).lower(*arguments(8))

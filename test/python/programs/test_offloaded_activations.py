@@ -227,7 +227,7 @@ def test_nothing_leaves_that_has_room(device):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({OPTION: "much"}, "'much' is no number of bytes"),
+        ({OPTION: "much"}, "'much' is not a number of bytes"),
         ({OPTION: "auto", "device": ""}, "say with mpmd_schedule_device"),
     ],
 )

@@ -383,7 +383,12 @@ def chained(weights, image, text, y):
             {"towers": {"a": ["m0"]}},
             "one chain, but towers= has 'a'",
         ),
-        (joined, "1F1B", {}, "schedule 1F1B is of one chain of stages, but the marks"),
+        (
+            joined,
+            "1F1B",
+            {},
+            "schedule 1F1B supports one chain of stages, but the marks",
+        ),
         (
             joined,
             "Towers",

@@ -195,7 +195,7 @@ def test_a_dump_without_room_is_an_error(
     # Nothing of the user's is gone, nothing half is there, and nothing crashed.
     assert printed == ["code 1", "mine", "mine"], said
     assert text in said
-    assert said.count("error:") == 1 and "mistake in Meshwright" not in said
+    assert said.count("error:") == 1 and "bug in Meshwright" not in said
     assert not (tmp_path / "out").exists()
     if options == "size=40k":
         assert "options.mpmd_dump: " in said and "main.1/" in said

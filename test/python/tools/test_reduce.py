@@ -93,7 +93,7 @@ def test_a_script_that_is_not_there_is_refused(tools, flag):
     assert done.returncode == 1
     name = "none.sh" if "=" in flag else ""
     assert f'the script "{name}" cannot be run' in done.stderr
-    assert "a mistake in Meshwright" not in done.stderr
+    assert "a bug in Meshwright" not in done.stderr
 
 
 def test_a_configuration_that_is_none_is_refused(tools, tmp_path):

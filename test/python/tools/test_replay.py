@@ -197,8 +197,8 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
     } <= (counted)
     assert "LowerToFragmentCallsPass" in (folder / "time.txt").read_text()
     remarks = (folder / "remarks.txt").read_text()
-    assert re.search(r"^\[merge\] \S+:\d+:\d+: .* are one$", remarks, re.M)
-    assert re.search(r"^\[absorb, not done\] .* stays alone: ", remarks, re.M)
+    assert re.search(r"^\[merge\] \S+:\d+:\d+: .* were merged into one$", remarks, re.M)
+    assert re.search(r"^\[absorb, not done\] .* is not merged: ", remarks, re.M)
 
 
 def test_compiles_do_not_share_a_folder(tools, tmp_path):
@@ -251,6 +251,6 @@ def test_remarks_of_the_kinds_that_were_asked_for(tools):
     assert remarks() == []
     everything = remarks("--set", "mpmd_remarks=.*")
     merges = remarks("--set", "mpmd_remarks=merge")
-    assert any(text.endswith("are one") for text in merges)
+    assert any(text.endswith("were merged into one") for text in merges)
     assert any(text.startswith("the transfer to mesh") for text in everything)
     assert 0 < len(merges) < len(everything)

@@ -35,7 +35,7 @@ def splits_and_recomputes(model: random_functions.Model) -> bool:
     return all(model.options.get(name) for name in both)
 
 
-UNEQUAL = "microbatches do not fall into"
+UNEQUAL = "microbatches cannot be divided into"
 
 
 def has_unequal_rounds(model: random_functions.Model) -> bool:
