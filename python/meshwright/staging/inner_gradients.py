@@ -65,8 +65,12 @@ def count_by_work(flat: Flat) -> None:
         if depends or item.transposes:
             inner.update(item.eqn.outvars)
         origins.note(item.eqn, comes_from_none=bool(item.transposes))
+    # Vector-Jacobian products in backward rules of the user's own.
+    has_second = any(
+        item.transposes and not last_transpose(item) for item in flat.items
+    )
     # A batch of its own, which the first layer reads, is none.
-    if 2 * sum(repeats) < len(repeats) or (others and not repeats):
+    if not has_second or 2 * sum(repeats) < len(repeats) or (others and not repeats):
         _count(flat)
 
 

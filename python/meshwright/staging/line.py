@@ -570,10 +570,10 @@ class Lining:
                 )
                 is not None
             ]
-            if limit is not None:
-                self._position[index] = min([limit, *saved])
-            else:
+            if goes_on:
                 self._position[index] = max([*saved, *own], default=None)
+            else:  # The forward pass is done with what it saves there, or later.
+                self._position[index] = min([*own, *saved], default=None)
         # What reads nothing that has a position goes where it is read.
         for index in reversed(range(len(self._items))):
             item = self._items[index]
