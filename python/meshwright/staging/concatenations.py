@@ -28,7 +28,9 @@ from ..core.order import join
 from ..jaxapi import frontend as compat
 from .separable import BARRIER
 
-_ELEMENTWISE = frozenset({"add_any", "clamp", "convert_element_type", "select_n"})
+_ELEMENTWISE = frozenset(
+    {"add_any", "clamp", "convert_element_type", "name", "select_n", "stop_gradient"}
+)
 _SHAPES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "transpose", BARRIER})
 _COMBINING = {
     "reduce_sum": jax.lax.add_p,

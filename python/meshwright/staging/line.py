@@ -54,9 +54,6 @@ class Order:
     apart: Set[int]
 
 
-_CONVERSIONS = frozenset(
-    ("broadcast_in_dim", "convert_element_type", "reshape", "squeeze", "transpose")
-)
 # How many inputs of a term are known by each other.
 _COMPANIONS = 3
 
@@ -169,10 +166,10 @@ class Lining:
     def _is_conversion(
         self, index: int, waiting: Mapping[int, frozenset[object]]
     ) -> bool:
-        """Whether an operation reads a weight in another type or layout."""
+        """Whether an operation reads a weight in another type, layout or scale."""
         inputs = waiting.get(index, ())
-        name = self._items[index].eqn.primitive.name
-        return len(inputs) == 1 and name in _CONVERSIONS and all(map(is_float, inputs))
+        is_of_one = len(inputs) == 1 and all(map(is_float, inputs))
+        return is_of_one and keeps_elements(self._items[index].eqn)
 
     def _line(
         self,

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import Mesh
 from meshwright.staging.search import SLACK, Line, best_cuts, make_line
 
@@ -465,6 +466,34 @@ def test_derivatives_in_a_backward_rule_stay_with_their_layer(layer, caplog):
     found, wanted = jitted(layers, x), jax.jit(step)(layers, x)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda w: jax.lax.stop_gradient(w.astype("bfloat16")),
+        lambda w: checkpoint_name(w.astype("bfloat16"), "base"),
+        lambda w: (jnp.round(8 * w) / 8).astype("bfloat16"),
+    ],
+    ids=["frozen", "named", "quantized"],
+)
+def test_no_cut_between_a_weight_and_its_view(view):
+    def loss(adapters, base, x):
+        for (down, up), w in zip(adapters, map(view, base), strict=True):
+            fixed = (x.astype("bfloat16") @ w).astype("float32")
+            x = x + jnp.tanh(fixed + 2 * (x @ down) @ up)
+        return (x**2).mean()
+
+    adapters = [(jnp.ones((32, 4)), jnp.zeros((4, 32)))] * 4
+    base, x = [jnp.eye(32)] * 4, jnp.ones((16, 32))
+    step = mw.pipeline.accumulate(jax.grad(loss), 4, batch_argnums=2)
+    schedule = mw.get_pipeline_schedule("1F1B")
+    lowered = mw.auto(step, TWO, pipeline_schedule=schedule).lower(adapters, base, x)
+    homes = lowered.function_mesh_assignment.input_meshes[1]
+    assert homes == ["m0", "m0", "m1", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sent == [x.nbytes // 4] * 8
 
 
 def test_references_and_empty_gradients():
