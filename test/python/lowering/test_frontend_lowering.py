@@ -489,9 +489,9 @@ def test_the_compiler_is_asked_once(monkeypatch, schedule):
     steps = []
 
     class Session(native.Session):
-        def import_program(self, request):
+        def import_program(self, *args, **options):
             steps.append("import")
-            return super().import_program(request)
+            return super().import_program(*args, **options)
 
         def finish(self, *rules):
             steps.append("finish")
