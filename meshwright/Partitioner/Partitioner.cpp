@@ -17,6 +17,7 @@
 #include "meshwright/Import/Prepare/VerifyProgram.h"
 #include "meshwright/Partitioner/IssueOrder.h"
 #include "meshwright/Partitioner/Passes.h"
+#include "meshwright/Partitioner/Repeat/SubstituteShardings.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -455,9 +456,12 @@ LogicalResult Partitioning::State::addRules(FragmentRules rules) {
 FailureOr<PartitionResult> Partitioning::finish(FragmentRules rules) {
   if (failed(state->addRules(std::move(rules))))
     return failure();
-  for (const PhaseInfo &info : ArrayRef(kPhases).drop_front())
+  for (const PhaseInfo &info : ArrayRef(kPhases).drop_front()) {
     if (failed(state->runPhase(info)))
       return failure();
+    if (info.phase == Phase::Shard)
+      adoptScalarTypes(state->plan.function);
+  }
   ModuleOp module = state->module;
   func::FuncOp func = state->plan.function;
   if (failed(verify(module)) || failed(verifyArguments(func)))
