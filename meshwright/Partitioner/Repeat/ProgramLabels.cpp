@@ -298,6 +298,39 @@ bool ProgramLabels::findColumns() {
                          step * (microbatch - entries[all.front()].microbatch));
     }
   }
+  return addToColumns();
+}
+
+/// What reads a value of a column elsewhere, such as a function of the last microbatch
+/// only, must read that of its own microbatch.
+bool ProgramLabels::addToColumns() {
+  llvm::DenseMap<unsigned, std::pair<const Column *, int64_t>> places;
+  for (auto &[reader, column] : columns)
+    for (auto [microbatch, value] : llvm::enumerate(column))
+      places[value] = {&column, microbatch};
+  std::map<std::pair<unsigned, unsigned>, Column> added;
+  for (RepeatedEntry entry : order) {
+    if (entry.microbatch == RepeatedEntry::kOnce)
+      continue;
+    unsigned index = items[entry.kind][entry.microbatch];
+    for (auto [operand, value] :
+         llvm::enumerate(program.items[index].operands)) {
+      std::pair<unsigned, unsigned> key = {entry.kind, operand};
+      auto found = places.find(value);
+      if (columns.count(key) || found == places.end())
+        continue;
+      auto [column, microbatch] = found->second;
+      if (microbatch != entry.microbatch ||
+          added.try_emplace(key, *column).first->second != *column)
+        return false;
+    }
+  }
+  // Either all items of a kind read it, or none.
+  for (auto &[key, column] : added)
+    for (auto [microbatch, item] : items[key.first])
+      if (program.items[item].operands[key.second] != column[microbatch])
+        return false;
+  columns.merge(added);
   return true;
 }
 
@@ -336,58 +369,92 @@ bool ProgramLabels::findSteadyState() {
          last - first >= 3 * counts.period;
 }
 
-/// Says of what is collected of all microbatches where it comes from: of a result of a
-/// kind, the values of some microbatches are as far apart from each other, and those
-/// of the others, which substitutes give, go on so.
+/// Says of what is collected of a queue where it comes from. The places of what a
+/// substitute gives of it are as far apart from each other, and those of the microbatches
+/// that are computed are before them. The last ones may be of another function, such as
+/// one that frees a weight.
+bool ProgramLabels::findQueue(const std::map<int64_t, unsigned> &others,
+                              ArrayRef<unsigned> values,
+                              MutableArrayRef<ValueSource> sources,
+                              llvm::BitVector &isOfQueue) const {
+  int64_t added = counts.countAdded();
+  if (static_cast<int64_t>(others.size()) != added || added < 2)
+    return false;
+  int64_t next = others.begin()->second,
+          step = std::next(others.begin())->second - next;
+  auto getPlace = [&](int64_t microbatch) {
+    return next + step * (microbatch - counts.few);
+  };
+  ArrayRef<unsigned> kinds = program.values.getKindOfEach();
+  for (auto [microbatch, at] : others)
+    if (getPlace(microbatch) != at || kinds[values[at]] != kinds[values[next]])
+      return false;
+  // Sums begin with the first two, in any order.
+  std::vector<ValueSource> computed(counts.few);
+  int64_t first = counts.few;
+  for (; first > 0; --first) {
+    int64_t at = getPlace(first - 1);
+    if (at < 0 || at >= static_cast<int64_t>(values.size()) ||
+        isOfQueue.test(at) || sources[at].form != ValueSource::Absolute ||
+        sources[at].microbatch != first - 1 ||
+        kinds[values[at]] != kinds[values[next]])
+      break;
+    computed[first - 1] = sources[at];
+  }
+  if (first > counts.period + 1)
+    return false;
+  // Between the beginning and the end each is of the kind of that a period later.
+  int64_t begin = std::max(this->begin, first),
+          end = std::max(this->begin + counts.period, begin);
+  auto isAlike = [&](int64_t microbatch, int64_t other) {
+    return computed[microbatch].kind == computed[other].kind &&
+           computed[microbatch].result == computed[other].result;
+  };
+  for (int64_t microbatch :
+       llvm::seq(begin, counts.few - 3 * counts.period - 1))
+    if (!isAlike(microbatch, microbatch + counts.period))
+      return false;
+  for (int64_t microbatch : llvm::seq(first, counts.many)) {
+    int64_t like = microbatch;
+    if (microbatch >= end + added)
+      like -= added;
+    else if (microbatch >= begin)
+      like = begin + (microbatch - begin) % counts.period;
+    ValueSource &source = sources[getPlace(microbatch)];
+    source = computed[like];
+    source.microbatch = microbatch;
+    isOfQueue.set(getPlace(microbatch));
+  }
+  return true;
+}
+
+/// Says of what is collected of all microbatches where it comes from: each of a queue, or
+/// of the first or last microbatches.
 bool ProgramLabels::findCollected(ArrayRef<unsigned> values,
                                   MutableArrayRef<ValueSource> sources) const {
-  // Where each is, by kind and result, or by what a substitute gives.
-  std::map<std::pair<unsigned, unsigned>, std::map<int64_t, unsigned>> own;
+  // Where each is, by what a substitute gives.
   std::map<unsigned, std::map<int64_t, unsigned>> others;
   for (auto [at, value] : llvm::enumerate(values)) {
     auto found = given.find(value);
-    if (found != given.end()) {
-      auto [number, microbatch] = found->second;
-      if (!others[number].try_emplace(microbatch, at).second)
-        return false;
-    } else if (sources[at].form == ValueSource::Absolute) {
-      auto &ofResult = own[{sources[at].kind, sources[at].result}];
-      if (!ofResult.try_emplace(sources[at].microbatch, at).second)
-        return false;
-    }
-  }
-  for (auto &[result, places] : own) {
-    bool isOfAll = static_cast<int64_t>(places.size()) == counts.few;
-    if (!isOfAll) {
-      // The value of a microbatch near the beginning or the end.
-      for (auto [microbatch, at] : places) {
-        if (microbatch >= counts.period &&
-            microbatch < counts.few - counts.period)
-          return false;
-        sources[at].microbatch = counts.move(microbatch);
-      }
+    if (found == given.end())
       continue;
-    }
-    int64_t last = places[counts.few - 1],
-            step = last - int64_t(places[counts.few - 2]);
-    llvm::ArrayRef<unsigned> kinds = program.values.getKindOfEach();
-    unsigned kind = kinds[values[last]];
-    auto match = llvm::find_if(others, [&](auto &other) {
-      return llvm::all_of(other.second, [&](auto &entry) {
-        auto [microbatch, at] = entry;
-        return int64_t(at) == last + step * (microbatch - counts.few + 1) &&
-               kinds[values[at]] == kind;
-      });
-    });
-    if (match == others.end() ||
-        static_cast<int64_t>(match->second.size()) != counts.countAdded())
+    auto [number, microbatch] = found->second;
+    if (!others[number].try_emplace(microbatch, at).second)
       return false;
-    for (auto [microbatch, at] : match->second)
-      sources[at] = {ValueSource::Absolute, result.first, result.second,
-                     microbatch};
-    others.erase(match);
   }
-  return others.empty();
+  llvm::BitVector isOfQueue(values.size());
+  for (auto &[number, places] : others)
+    if (!findQueue(places, values, sources, isOfQueue))
+      return false;
+  for (auto [at, source] : llvm::enumerate(sources)) {
+    if (source.form != ValueSource::Absolute || isOfQueue.test(at))
+      continue;
+    if (source.microbatch > counts.period &&
+        source.microbatch < counts.few - counts.period)
+      return false;
+    source.microbatch = counts.move(source.microbatch);
+  }
+  return true;
 }
 
 bool ProgramLabels::connect(std::string &whyNot) {

@@ -93,9 +93,14 @@ private:
   ValueSource describe(unsigned value) const;
   bool isTheSame(unsigned item, unsigned other) const;
   bool findColumns();
+  bool addToColumns();
   bool findSteadyState();
   std::optional<unsigned> findColumn(llvm::ArrayRef<unsigned> items,
                                      unsigned operand);
+  bool findQueue(const std::map<int64_t, unsigned> &others,
+                 llvm::ArrayRef<unsigned> values,
+                 llvm::MutableArrayRef<ValueSource> sources,
+                 llvm::BitVector &isOfQueue) const;
   bool findCollected(llvm::ArrayRef<unsigned> values,
                      llvm::MutableArrayRef<ValueSource> sources) const;
 

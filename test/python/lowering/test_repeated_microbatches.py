@@ -132,11 +132,21 @@ def test_schedules_are_continued(monkeypatch, schedule, stages, meshes, microbat
     check(monkeypatch, "plain", schedule, stages, meshes, microbatches)
 
 
+@pytest.mark.parametrize("kind", ["split", "tied"])
+@pytest.mark.parametrize(
+    ("schedule", "stages", "meshes", "microbatches"),
+    [("1F1B", 3, 3, 19), ("GPipe", 4, 4, 22), ("ZeroBubbleH1", 4, 4, 24)],
+)
+def test_split_batches_and_tied_weights(
+    monkeypatch, kind, schedule, stages, meshes, microbatches
+):
+    check(monkeypatch, kind, schedule, stages, meshes, microbatches)
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "reason"),
     [
         ("dropout", {}, "does not repeat"),
-        ("split", {}, "is not understood"),
         ("plain", {"mpmd_schedule_device": "h100"}, "mpmd_schedule_device"),
         ("plain", {"mpmd_keep_units_alike": False}, "mpmd_keep_units_alike"),
     ],
