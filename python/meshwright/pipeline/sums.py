@@ -152,8 +152,8 @@ def _before_widening(var: Any, producer: Mapping[Any, int], eqns: Any) -> Any:
     if at is None or eqns[at].primitive is not jax.lax.convert_element_type_p:
         return var
     (narrow,), is_part = eqns[at].invars, _is_transposed(eqns[at])
-    kinds = narrow.aval.dtype, var.aval.dtype
-    is_wider = jax.numpy.promote_types(*kinds) == kinds[1]
+    # Not by promotion: JAX refuses that of 8 bits, and any if it is strict.
+    is_wider = np.can_cast(narrow.aval.dtype, var.aval.dtype)
     return narrow if is_part and is_wider else var
 
 

@@ -256,6 +256,21 @@ def test_weights_that_several_stages_read_in_bfloat16():
         np.testing.assert_allclose(ours, theirs, rtol=0.05, atol=0.02)
 
 
+@pytest.mark.parametrize("narrow", ["float8_e4m3fn", "float8_e5m2", "bfloat16"])
+def test_gradients_of_types_that_are_not_promoted(narrow):
+    def tied(weights, batch):
+        x, y = batch
+        w, v = (weight.astype(narrow).astype(x.dtype) for weight in weights)
+        return distance(mw.stage_boundary(x @ w) @ v @ w.T, y)
+
+    step = accumulate(jax.value_and_grad(tied), MICROBATCHES)
+    args = make_weights(2), make_batch()
+    with jax.numpy_dtype_promotion("strict"):
+        (_, found), (_, whole) = mw.jit(step, marked_config("1F1B"))(*args), step(*args)
+    for ours, theirs in zip(found, whole, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0.2, atol=0.1)
+
+
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
 def test_a_row_of_a_weight_that_another_stage_reads(schedule, caplog):
     def sliced(weights, batch):
