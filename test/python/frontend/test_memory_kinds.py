@@ -233,9 +233,9 @@ def test_host_memory_and_ties_are_asked_for_at_once(monkeypatch):
     requests, session = [], native.Session
 
     class Session(session):
-        def import_program(self, request):
+        def import_program(self, request, **options):
             requests.append(request)
-            return super().import_program(request)
+            return super().import_program(request, **options)
 
     monkeypatch.setattr(native, "Session", Session)
 
