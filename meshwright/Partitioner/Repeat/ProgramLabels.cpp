@@ -457,9 +457,23 @@ bool ProgramLabels::findCollected(ArrayRef<unsigned> values,
   return true;
 }
 
+/// Whether an item reads nothing that is made for substitutes, such as a transfer of a
+/// value that both read, but what they give.
+bool ProgramLabels::readsNoSubstitute(unsigned item) const {
+  return llvm::all_of(program.items[item].operands, [&](unsigned value) {
+    return !makers[value] || !isSubstitute[makers[value]->first] ||
+           given.contains(value);
+  });
+}
+
 bool ProgramLabels::connect(std::string &whyNot) {
   whyNot = "microbatches differ";
   if (!findColumns() || !findSteadyState())
+    return false;
+  whyNot = "what is made for other microbatches is read by these";
+  if (!llvm::all_of(order, [&](RepeatedEntry entry) {
+        return readsNoSubstitute(items[entry.kind][entry.microbatch]);
+      }))
     return false;
   whyNot = "what is collected of all microbatches is not understood";
   for (RepeatedEntry entry : order) {

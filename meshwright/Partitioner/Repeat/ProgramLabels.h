@@ -90,6 +90,7 @@ private:
   std::optional<int64_t> findReader(unsigned item) const;
   RepeatedEntry addEntry(const std::string &kind, int64_t microbatch);
   bool connect(std::string &whyNot);
+  bool readsNoSubstitute(unsigned item) const;
   ValueSource describe(unsigned value) const;
   bool isTheSame(unsigned item, unsigned other) const;
   bool findColumns();

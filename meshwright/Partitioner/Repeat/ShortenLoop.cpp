@@ -7,6 +7,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/AlikeUnits.h"
+#include "meshwright/Partitioner/Repeat/RegularQueue.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -148,6 +149,17 @@ MicrobatchLoop::find(func::FuncOp function, const PartitionConfig &config,
       uint64_t(config.options.importing.maxInlinedOps))
     return std::nullopt;
   if (!found.findQueues() || !found.findTraffic(config, whyNot))
+    return std::nullopt;
+  whyNot = "microbatches are taken or collected each in its own way";
+  unsigned length = loop.getIterations();
+  auto isTakenAlike = [&](unsigned queue) {
+    return areMadeAlike(loop->getOperands().slice(queue, length));
+  };
+  auto isCollectedAlike = [&](unsigned queue) {
+    return areReadAlike(loop->getResults().slice(queue, length));
+  };
+  if (!llvm::all_of(found.inputs, isTakenAlike) ||
+      !llvm::all_of(found.results, isCollectedAlike))
     return std::nullopt;
   return found;
 }

@@ -46,12 +46,15 @@ def make_step(kind, stages, microbatches):
 
     def function(params, batch, key=None):
         value = loss(params, batch, stages, key)
-        return (value, {"norm": value**2}) if kind == "aux" else value
+        aux = {"norm": value**2, "double": 2 * value}
+        return {"aux": (value, {"norm": aux["norm"]}), "both": (value, aux)}.get(
+            kind, value
+        )
 
     def step(state, batch, key=None):
         params, moments = state
         gradients = mw.pipeline.accumulate(
-            jax.value_and_grad(function, has_aux=kind == "aux"),
+            jax.value_and_grad(function, has_aux=kind in ("aux", "both")),
             microbatches,
             rng_argnums=(2,) if kind == "dropout" else (),
         )
@@ -107,6 +110,7 @@ def check(monkeypatch, *program, **options):
     assert ours.program_text == whole.program_text
     assert ours.fragments == whole.fragments
     assert ours.io == whole.io
+    assert ours._made.messages == whole._made.messages
     # What takes the whole program.
     assert ours.module_text == whole.module_text
     assert not ours._made.is_repeated
@@ -163,6 +167,52 @@ def test_what_does_not_fit_is_partitioned_as_a_whole(
     (remark,) = (r for r in ours.remarks if r.kind == "microbatches")
     assert reason in str(remark)
     assert not [r for r in whole.remarks if r.kind == "microbatches"]
+
+
+# As many as are partitioned of the 19 here.
+FEW = 9
+
+
+def swap(step):
+    """Of the first few microbatches another result than of the others."""
+
+    def function(state, batch):
+        state, (_, aux) = step(state, batch)
+        parts = aux["norm"][:FEW], aux["double"][FEW:]
+        return state, jnp.concatenate(parts)
+
+    return function
+
+
+def repeat(step):
+    """Takes one microbatch for the first few, and another one for the others."""
+
+    def function(state, batch):
+        batch = [t[0] for t in batch], [t[1] for t in batch]
+        return step(state, [batch[0]] * FEW + [batch[1]] * (19 - FEW))
+
+    return function
+
+
+@pytest.mark.parametrize("change", [swap, repeat])
+def test_microbatches_that_go_on_in_another_way(monkeypatch, change):
+    make = make_step
+
+    def make_other(kind, stages, microbatches):
+        step, arguments = make(kind, stages, microbatches)
+        if change is repeat:
+            tokens = jax.ShapeDtypeStruct((2, ROWS, 6), jnp.int32)
+            arguments[1] = (tokens, tokens)
+        return change(step), arguments
+
+    monkeypatch.setitem(globals(), "make_step", make_other)
+    whole, ours = (
+        lower(monkeypatch, most, "both", "1F1B", 3, 3, 19) for most in (0, 1)
+    )
+    results = [lowered.partitioning_result for lowered in (whole, ours)]
+    assert results[0].program_text == results[1].program_text
+    (remark,) = (r for r in ours.remarks if r.kind == "microbatches")
+    assert "in its own way" in str(remark)
 
 
 def test_few_microbatches_are_partitioned_as_a_whole(monkeypatch):
