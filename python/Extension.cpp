@@ -158,6 +158,8 @@ const TextResult &Result::getWhole() {
   request.givesBytecode = true;
   request.givesRanges = true;
   TextResult whole = withoutLock([&] { return partitionText(request); });
+  if (!texts.isRepeated)
+    return texts; // Another thread has made it meanwhile, and may be reading it.
   if (!whole.succeeded)
     raise(whole.diagnostics);
   if (whole.program != texts.program) {

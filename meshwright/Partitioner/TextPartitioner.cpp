@@ -285,7 +285,7 @@ bool TextSession::State::import() {
   PhaseSet phases = makePhases(request->phases);
   if (request->warnsOfIdleSchedule)
     warnOfIdleSchedule(*module, config->options);
-  if (request->mostItems > 0 && phases.contains(Phase::Export) &&
+  if (request->mostItems > 0 && request->phases == kTextAll &&
       diagnostics.empty())
     repetition =
         Repetition::begin(*module, *config, request->mostItems, whyWhole);
@@ -343,7 +343,9 @@ bool TextSession::State::finishWhole() {
   context.reset();
   diagnostics.clear();
   request = &whole;
-  return read() && import() && finish();
+  bool isMade = read() && import() && finish();
+  request = nullptr;
+  return isMade;
 }
 
 /// Makes the whole of what was partitioned for few microbatches; fails where that cannot
