@@ -352,6 +352,13 @@ static void addControlDependencies(const UnitConstraints &units,
 LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
                                            ArrayRef<OrderedMesh> meshes) {
   const ScheduleOption &option = mustHappenBefore.getValue();
+  FailureOr<MicrobatchPasses> passes =
+      parseMicrobatchPasses(microbatchPasses.getValue().text);
+  if (failed(passes))
+    return graph.getBlock().getParentOp()->emitError()
+           << "microbatch passes: expected the first and last call counter of "
+              "each pass, as in 0-7,8-15, but got "
+           << microbatchPasses.getValue().text;
   bool isAskedForProblems = hasProblem(option, meshes);
   OrderConstraints constraints = getConstraints(graph, meshes);
   if (removeDependencies && !isAskedForProblems &&
@@ -372,17 +379,8 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
   // know.
   bool isRelation = option.schedule && option.schedule->getConstraints;
   numConflicts += order.numConflicts;
-  if (order.numConflicts > 0 && (!isRelation || reportMisfits)) {
-    FailureOr<MicrobatchPasses> passes =
-        parseMicrobatchPasses(microbatchPasses.getValue().text);
-    if (failed(passes))
-      return graph.getBlock().getParentOp()->emitError()
-             << "microbatch passes: expected the first and last call counter "
-                "of "
-                "each pass, as in 0-7,8-15, but got "
-             << microbatchPasses.getValue().text;
+  if (order.numConflicts > 0 && (!isRelation || reportMisfits))
     warnOfConflicts(order, units, option, *passes);
-  }
   OrderConstraints met(graph);
   for (auto [before, after] : order.edges)
     met.add(before, after);
