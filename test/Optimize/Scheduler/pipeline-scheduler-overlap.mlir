@@ -1,5 +1,10 @@
 // RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=Combined1F1B" | FileCheck %s
 // RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=Combined1F1B" -mpmd-fuse-overlapped-pairs=only-with-collectives=false | FileCheck %s --check-prefix=FUSED
+// Plans in files pair as well.
+// RUN: meshwright schedule Combined1F1B --meshes 2 --microbatches 3 --csv >%t.csv
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=file:%t.csv" | FileCheck %s
+// RUN: meshwright schedule Combined1F1B --meshes 2 --microbatches 3 --json >%t.json
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=file:%t.json" | FileCheck %s
 // RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=Eager1F1B" | FileCheck %s --check-prefix=ALONE
 
 // ALONE-NOT: mpmd.overlap
