@@ -28,6 +28,11 @@ public:
   /// Whether a fragment is one of several units that are alike, or is a substitute for some.
   bool hasOthers(FragmentOp fragment) const;
 
+  /// Whether two scheduling units are of one kind.
+  static bool areAlike(FragmentOp unit, FragmentOp other) {
+    return getKind(unit) == getKind(other);
+  }
+
   /// The units that are alike, in the order of the block, by kind.
   SmallVector<ArrayRef<FragmentOp>> getKinds() const;
 

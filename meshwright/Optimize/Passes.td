@@ -8,6 +8,37 @@
 
 include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
+def AccumulateInUnitsPass
+    : MpmdFunctionPass<"mpmd-accumulate-in-units"> {
+  let summary = "Adds up gradients in the fragments that compute them";
+  let description = [{
+    A sum whose first terms are results of alike scheduling units, one microbatch after
+    the other, is added up in these: each takes the sum of those before it.
+
+    ```mlir
+    %0 = fragment<"m", ["f"(1)]> (%x) {call_counter = 0} {g}
+    %1 = fragment<"m", ["f"(1)]> (%y) {call_counter = 1} {g}
+    %2 = fragment<"m", ["f"(1)]> (%0, %1, %z) {call_counter = 2} {(%0 + %1) + g}
+    // becomes
+    %0 = fragment<"m", ["f"(1)]> (%x) {call_counter = 0} {g}
+    %1 = fragment<"m", ["f"(1)]> (%0, %y) {call_counter = 1} {%0 + g}
+    %2 = fragment<"m", ["f"(1)]> (%1, %z) {call_counter = 2} {%1 + g}
+    ```
+
+    Then one gradient is kept, not one for each microbatch. Terms keep their order, so
+    that the sum is the same to the last bit. A sum with the result of a manual
+    computation is taken in that, where it is part of the kernel of a product.
+
+    Acts on MPMD functions, on fragments directly in their bodies, whose order is that of
+    the schedule. Leaves alone what something else reads as well, and units that run in
+    another order than they are added in, with a remark. Fragments of a sum keep unread
+    operands. Cost: linear in the ops of fragments.
+  }];
+  let statistics = [
+    Statistic<"numTerms", "num-terms", "Terms added up where they are made">,
+  ];
+}
+
 def MergeForwardWithBackwardPass
     : DistributedFunctionPass<"mpmd-merge-forward-with-backward"> {
   let summary = "Merges forward fragments with the backward ones that follow";

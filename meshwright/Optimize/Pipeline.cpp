@@ -10,6 +10,7 @@
 
 #include "meshwright/Optimize/Pipeline.h"
 #include "meshwright/Fragments/Merge/Passes.h"
+#include "meshwright/Fragments/Simplify/Passes.h"
 #include "meshwright/Optimize/Passes.h"
 #include "meshwright/Optimize/Rules/Passes.h"
 #include "meshwright/Optimize/Scheduler/Passes.h"
@@ -82,6 +83,10 @@ void mpmd::addOptimizePipeline(OpPassManager &passes,
   passes.addNestedPass<func::FuncOp>(createVerifyStageMergingPass());
   if (options.mergeAfterScheduling)
     addMergingOfInferred(passes, options);
+  if (options.accumulateInUnits) {
+    passes.addNestedPass<func::FuncOp>(createAccumulateInUnitsPass());
+    passes.addNestedPass<func::FuncOp>(createFragmentDcePass());
+  }
   if (options.mergeForwardWithBackward)
     passes.addNestedPass<func::FuncOp>(createMergeForwardWithBackwardPass());
 }

@@ -18,6 +18,7 @@ PASSES = [
     "cse",
     "mpmd-absorb-inferred-fragments",
     "mpmd-absorb-inferred-fragments{absorb-on-entry-point-function=true}",
+    "mpmd-accumulate-in-units",
     "mpmd-copy-constants",
     "mpmd-defer-reductions",
     "mpmd-fragment-dce",

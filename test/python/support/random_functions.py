@@ -220,6 +220,7 @@ def draw(seed: int, ours: bool = False) -> Model:
 
 OPTIONS = [
     "mpmd_absorb_inferred_fragments_on_entry_point_function",
+    "mpmd_accumulate_in_units",
     "mpmd_apply_merge_transfers_pass",
     "mpmd_copy_constant_creation_from_producer_to_consumer",
     "mpmd_defer_reductions",
