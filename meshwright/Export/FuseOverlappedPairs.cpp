@@ -17,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Export/Pairs/MarkedPairs.h"
@@ -243,13 +244,16 @@ static MergedAttributes describePair(const MarkedPair &pair) {
   return result;
 }
 
-/// Fragments of a mesh keep their order, and so do effects.
-static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
+/// Fragments of a mesh have their order, and effects keep theirs.
+static LogicalResult sortBlock(func::FuncOp func,
+                               ArrayRef<SmallVector<Operation *>> queues,
+                               const EffectOrder &effects) {
   BlockGraph graph(func.front(), BlockGraph::Effects::Ignored);
   OrderConstraints constraints(graph);
-  for (const std::vector<unsigned> &queue : getQueues(graph))
-    for (auto [before, after] : llvm::zip(queue, ArrayRef(queue).drop_front()))
-      constraints.add(before, after);
+  for (ArrayRef<Operation *> queue : queues)
+    for (auto [before, after] : llvm::zip(queue, queue.drop_front()))
+      if (before != after)
+        constraints.add(graph.getPosition(before), graph.getPosition(after));
   effects.forEachPair([&](Operation *first, Operation *second) {
     constraints.add(graph.getPosition(first), graph.getPosition(second));
   });
@@ -257,6 +261,20 @@ static LogicalResult sortBlock(func::FuncOp func, const EffectOrder &effects) {
     return success();
   return func.emitError() << "overlapped pairs wait for each other; turn "
                              "mpmd_fuse_overlapped_pairs off";
+}
+
+/// What may run later than in its turn: nothing waits for the late half of a backward.
+/// Where a plan has that as a part of a backward, it says nothing about its place.
+static BitVector findLateHalves(const BlockGraph &graph,
+                                ArrayRef<MarkedPair> pairs) {
+  BitVector late(graph.size());
+  if (llvm::any_of(
+          pairs, [](const MarkedPair &pair) { return pair.second.size() > 1; }))
+    for (unsigned op = 0; op < graph.size(); ++op)
+      if (graph.getOp(op)->hasAttr(kSplitDropTransferredAttr) &&
+          !hasEffects(graph.getOp(op)))
+        late.set(op);
+  return late;
 }
 
 /// What a form of a pair takes and hides, or an obstacle as above.
@@ -299,7 +317,6 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
         return failure();
       seconds[position] = *time;
     }
-
   if (known && failed(TransferTimes(func, *known).measure(graph, seconds)))
     return failure();
 
@@ -323,10 +340,18 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
     forms.pop_back();
   }
 
-  ChosenPairs choice = choosePairs(graph, queues, seconds, forms);
+  // Without a device, transfers take no time, and leave no gaps.
+  ArrayRef<MarkedPair> timed = known ? pairs : ArrayRef<MarkedPair>();
+  ChosenPairs choice =
+      choosePairs(graph, queues, seconds, findLateHalves(graph, timed), forms);
+  auto order = llvm::map_to_vector(choice.order, [&](ArrayRef<unsigned> queue) {
+    return llvm::map_to_vector(queue,
+                               [&](unsigned op) { return graph.getOp(op); });
+  });
   IRRewriter rewriter(&getContext());
   FragmentMerger merger;
   SmallVector<FragmentOp> allFused;
+  DenseMap<Operation *, Operation *> fusedOf;
   for (auto [found, isChosen, isEarly] :
        llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
     MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
@@ -356,13 +381,19 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
         merger.build(group, members.back(), attributes, rewriter);
     effects.replace(ops, fused);
     allFused.push_back(fused);
+    for (Operation *op : ops)
+      fusedOf[op] = fused;
   }
   numPairs += allFused.size();
   numApart += pairs.size() - allFused.size();
   if (allFused.empty())
     return success();
   merger.setLocations(func);
-  if (failed(sortBlock(func, effects)))
+  for (SmallVector<Operation *> &queue : order)
+    for (Operation *&op : queue)
+      if (Operation *fused = fusedOf.lookup(op))
+        op = fused;
+  if (failed(sortBlock(func, order, effects)))
     return failure();
   sendInOrder(allFused);
   return success();

@@ -122,17 +122,19 @@ def FuseOverlappedPairsPass
 
     Acts on the fragments that are directly in MPMD functions, and removes all marks.
     The fragment has the origins of both, and the stage if both have the same, no call
-    counter. Fragments of a mesh keep their order, and so do effects; other ops move as
-    far as it takes. Leaves apart, with a remark of category `overlap`: what is not
-    next to each other on its mesh, a second part that needs the first, halves
-    between whose effects others come, pairs without collectives, and pairs by which
-    the program would end later, as one part waits for the other, or others for what one of
-    them computes. Of a backward in two halves the late one stays a fragment of its own
-    if the program ends earlier that way, as others get the results of the pair before
-    it. What takes how long, the cost model says of the device; without one, work is in
-    operations, and the shorter part is taken to be hidden. Reports an error at pairs of several meshes,
-    and at fragments that are not one forward and one backward. Cost: linear in the
-    distinct bodies, and for each mesh a logarithm for each op and use.
+    counter. Fragments of a mesh but late halves keep their order, and so do effects;
+    other ops move as far as it takes. Leaves apart, with a remark of category
+    `overlap`: what is not next to each other on its mesh, a second part that needs the
+    first, halves between whose effects others come, pairs without collectives, and
+    pairs by which the program would end later, as one part waits for the other, or
+    others for what one of them computes. Of a backward in two halves the late one stays
+    a fragment of its own if the program ends earlier that way, as others get the results
+    of the pair before it; where a device is known, it may also wait until its mesh has
+    nothing else to do, with up to seven others. What takes how long, the cost model says
+    of the device; without one, work is in operations, and the shorter part is taken to
+    be hidden. Reports an error at pairs of several meshes, and at fragments that are not
+    one forward and one backward. Cost: linear in the distinct bodies, and for each mesh
+    a logarithm for each op and use.
   }];
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true",

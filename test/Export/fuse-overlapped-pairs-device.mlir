@@ -57,3 +57,54 @@ func.func @leaves_what_travels_for_longer(%x: !m, %w: !w, %y: !n) -> (!m, !m) at
   } : (!m) -> !m
   return %0, %3 : !m, !m
 }
+
+// -----
+
+!l = tensor<4x4xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{}, {"x"}]>>
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!n = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+sdy.mesh @mesh = <["x"=2]>
+
+// Nothing waits for the late half, and "n" for what comes after it: it waits until its
+// mesh has nothing else to do. Counted in operations there are no gaps.
+// CHECK-LABEL: func @postpones_late_halves
+// CHECK:         mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+// CHECK:         mpmd.fragment<mesh="m", origin=["k"]>
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> {{.*}}split_drop_transferred
+// CHECK:         mpmd.fragment<mesh="m", origin=["l"]>
+// WORK-LABEL:  func @postpones_late_halves
+// WORK:          mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+// WORK:          mpmd.fragment<mesh="m", origin=["k"]>
+// WORK-NOT:      split_drop_transferred
+func.func @postpones_late_halves(%x: !m, %w: !w) -> (!m, !m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %w) {call_counter = 3 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 1 : ui32, split_keep_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %2 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%1) {call_counter = 1 : ui32, split_drop_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["k"]> (%x) {call_counter = 4 : ui32} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %4 = mpmd.transfer %3 : (!m) -> !n
+  %5 = mpmd.fragment<mesh="n", origin=["h"]> (%4) {call_counter = 4 : ui32} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!n) -> !n
+  %6 = mpmd.transfer %5 : (!n) -> !m
+  %7 = mpmd.fragment<mesh="m", origin=["l"]> (%6) {call_counter = 4 : ui32} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  return %0, %2, %7 : !m, !m, !m
+}

@@ -6,7 +6,9 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -15,6 +17,7 @@ using namespace mlir::mpmd;
 
 namespace {
 constexpr unsigned kNone = ~0u;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 enum class EventKind { Finished, Free, Expired };
 
@@ -36,13 +39,16 @@ class Chooser {
 public:
   Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
           ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates,
-          ArrayRef<Patience> patience);
+          const BitVector &late, ArrayRef<Patience> patience,
+          Postponement postponement);
 
   OverlapChoice choose();
 
 private:
   struct Mesh {
-    ArrayRef<unsigned> queue; ///< What is left of it.
+    ArrayRef<unsigned> queue;      ///< What is left of it.
+    std::deque<unsigned> waiting;  ///< What has been postponed.
+    std::vector<unsigned> started; ///< In this order.
     double freeAt = 0;
     /// Since when it waits for the second part of a pair.
     std::optional<double> waitsSince;
@@ -54,6 +60,9 @@ private:
     events.push({time, kind, events.size() + numPopped, subject, candidate});
   }
   bool isReady(const OverlapCandidate &candidate) const;
+  double getEnd(unsigned op) const;
+  double getStart(ArrayRef<unsigned> ops) const;
+  bool startPostponed(Mesh &mesh, unsigned number, double now, double gap);
   void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double stop);
   void advance(unsigned mesh, double now);
   void handle(const Event &event);
@@ -66,6 +75,9 @@ private:
 
   ArrayRef<double> seconds;
   ArrayRef<OverlapCandidate> candidates;
+  const BitVector &late;
+  Postponement postponement;
+  std::vector<double> endOf; ///< Of what has started.
   EdgeTable readers;
   std::vector<unsigned> pending; ///< Uses whose producers have not finished.
   std::vector<unsigned> meshOf, candidateOf;
@@ -86,13 +98,14 @@ private:
 Chooser::Chooser(const BlockGraph &graph,
                  ArrayRef<std::vector<unsigned>> queues,
                  ArrayRef<double> seconds,
-                 ArrayRef<OverlapCandidate> candidates,
-                 ArrayRef<Patience> patience)
-    : seconds(seconds), candidates(candidates), readers(graph.getReaders()),
-      pending(graph.size()), meshOf(graph.size(), kNone),
-      candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
-      graph(graph), isOpen(candidates.size(), true),
-      isChosen(candidates.size(), false) {
+                 ArrayRef<OverlapCandidate> candidates, const BitVector &late,
+                 ArrayRef<Patience> patience, Postponement postponement)
+    : seconds(seconds), candidates(candidates), late(late),
+      postponement(postponement), endOf(graph.size(), kNever),
+      readers(graph.getReaders()), pending(graph.size()),
+      meshOf(graph.size(), kNone), candidateOf(graph.size(), kNone),
+      numInner(candidates.size(), 0), graph(graph),
+      isOpen(candidates.size(), true), isChosen(candidates.size(), false) {
   for (auto [number, candidate] : llvm::enumerate(candidates))
     for (unsigned member : candidate.members)
       candidateOf[member] = number;
@@ -130,36 +143,92 @@ bool Chooser::isReady(const OverlapCandidate &candidate) const {
 
 void Chooser::start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops,
                     double stop) {
-  for (unsigned op : ops)
+  for (unsigned op : ops) {
     push(stop, EventKind::Finished, op);
-  mesh.queue = mesh.queue.drop_front(ops.size());
+    endOf[op] = stop;
+    mesh.started.push_back(op);
+  }
   mesh.freeAt = stop;
   end = std::max(end, stop);
   mesh.waitsSince.reset();
   push(stop, EventKind::Free, number);
 }
 
+/// When an op will have finished, as far as that is known.
+double Chooser::getEnd(unsigned op) const {
+  if (endOf[op] != kNever || meshOf[op] != kNone)
+    return endOf[op];
+  double start = 0;
+  for (unsigned producer : graph.getProducers(op))
+    start = std::max(start, getEnd(producer));
+  return start + seconds[op];
+}
+
+/// When what ops of one fragment read will be there.
+double Chooser::getStart(ArrayRef<unsigned> ops) const {
+  double start = 0;
+  for (unsigned op : ops)
+    for (unsigned producer : graph.getProducers(op))
+      if (!llvm::is_contained(ops, producer))
+        start = std::max(start, getEnd(producer));
+  return start;
+}
+
+/// Starts what has waited longest, if there is a gap for it or too much waits. Returns
+/// whether the mesh is taken; it is also while too much waits for operands.
+bool Chooser::startPostponed(Mesh &mesh, unsigned number, double now,
+                             double gap) {
+  if (mesh.waiting.empty())
+    return false;
+  unsigned op = mesh.waiting.front();
+  bool isFull = mesh.waiting.size() > postponement.most;
+  if (pending[op] > 0)
+    return isFull;
+  if (!isFull && gap < postponement.share * seconds[op])
+    return false;
+  mesh.waiting.pop_front();
+  start(mesh, number, op, now + seconds[op]);
+  return true;
+}
+
 void Chooser::advance(unsigned number, double now) {
   Mesh &mesh = meshes[number];
-  if (mesh.queue.empty() || mesh.freeAt > now)
+  if (mesh.freeAt > now)
     return;
+  while (postponement.most > 0 && !mesh.queue.empty() &&
+         late[mesh.queue.front()]) {
+    mesh.waiting.push_back(mesh.queue.front());
+    mesh.queue = mesh.queue.drop_front();
+  }
+  if (mesh.queue.empty()) {
+    startPostponed(mesh, number, now, kNever);
+    return;
+  }
   unsigned head = mesh.queue.front();
-  if (pending[head] > 0)
-    return;
   unsigned candidate = candidateOf[head];
-  if (candidate == kNone || !isOpen[candidate])
-    return start(mesh, number, head, now + seconds[head]);
-  const OverlapCandidate &pair = candidates[candidate];
-  if (isReady(pair)) {
+  bool isPair = candidate != kNone && isOpen[candidate];
+  ArrayRef<unsigned> ops =
+      isPair ? ArrayRef(candidates[candidate].members) : ArrayRef(head);
+  bool canStart = isPair ? isReady(candidates[candidate]) : pending[head] == 0;
+  if (startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now))
+    return;
+  if (!canStart) {
+    if (!isPair || pending[head] > 0 || mesh.waitsSince)
+      return;
+    mesh.waitsSince = now;
+    if (mesh.patience == Patience::Bounded)
+      push(now + candidates[candidate].hidden, EventKind::Expired, number,
+           candidate);
+    return;
+  }
+  double time = seconds[head];
+  if (isPair) {
     isOpen[candidate] = false;
     isChosen[candidate] = true;
-    return start(mesh, number, pair.members, now + pair.seconds);
+    time = candidates[candidate].seconds;
   }
-  if (mesh.waitsSince)
-    return;
-  mesh.waitsSince = now;
-  if (mesh.patience == Patience::Bounded)
-    push(now + pair.hidden, EventKind::Expired, number, candidate);
+  mesh.queue = mesh.queue.drop_front(ops.size());
+  start(mesh, number, ops, now + time);
 }
 
 void Chooser::run(unsigned op, double now) {
@@ -174,7 +243,8 @@ void Chooser::run(unsigned op, double now) {
       out = in = now + seconds[op];
     }
   }
-  push(now + seconds[op], EventKind::Finished, op);
+  endOf[op] = now + seconds[op];
+  push(endOf[op], EventKind::Finished, op);
 }
 
 void Chooser::finish(unsigned op, double now) {
@@ -190,6 +260,7 @@ void Chooser::giveUp(unsigned number, double stop) {
   Mesh &mesh = meshes[number];
   unsigned head = mesh.queue.front();
   isOpen[candidateOf[head]] = false;
+  mesh.queue = mesh.queue.drop_front();
   start(mesh, number, head, stop);
 }
 
@@ -198,9 +269,11 @@ void Chooser::handle(const Event &event) {
     finish(event.subject, event.time);
   } else if (event.kind == EventKind::Free) {
     advance(event.subject, event.time);
-  } else if (isOpen[event.candidate]) {
+  } else if (const Mesh &mesh = meshes[event.subject];
+             isOpen[event.candidate] && mesh.waitsSince &&
+             event.time >=
+                 *mesh.waitsSince + candidates[event.candidate].hidden) {
     // The mesh has begun with the first part as soon as it could.
-    const Mesh &mesh = meshes[event.subject];
     double ended = *mesh.waitsSince + seconds[mesh.queue.front()];
     giveUp(event.subject, std::max(event.time, ended));
   }
@@ -230,13 +303,20 @@ OverlapChoice Chooser::choose() {
       handle(event);
     }
   } while (giveUpLongest());
-  return {std::move(isChosen), end};
+  std::vector<std::vector<unsigned>> order;
+  for (Mesh &mesh : meshes)
+    order.push_back(std::move(mesh.started));
+  return {std::move(isChosen), std::move(order), end};
 }
 
 OverlapChoice mpmd::chooseOverlaps(const BlockGraph &graph,
                                    ArrayRef<std::vector<unsigned>> queues,
                                    ArrayRef<double> seconds,
                                    ArrayRef<OverlapCandidate> candidates,
-                                   ArrayRef<Patience> patience) {
-  return Chooser(graph, queues, seconds, candidates, patience).choose();
+                                   const BitVector &late,
+                                   ArrayRef<Patience> patience,
+                                   Postponement postponement) {
+  return Chooser(graph, queues, seconds, candidates, late, patience,
+                 postponement)
+      .choose();
 }

@@ -23,6 +23,12 @@
 // cost others more than it gains. So a mesh may also wait as long as anything else runs, or
 // not at all; what is best, the end of the program says.
 //
+// The late half of a backward, which no neighbour waits for, may wait as well, until its
+// mesh would do nothing for a part of what it takes, or too many wait. What makes the
+// program shorter is worth what such halves keep in memory.
+//
+//     at once  |FFBBB|WW|..|FFBBB|WW|      in a gap  |FFBBB|WW|FFBBB|WW|
+//
 // Transfers take their time, and wait for each other: a mesh has one way out and one way
 // in, and the transfer that could start first has both first.
 //
@@ -36,6 +42,7 @@
 #define MESHWRIGHT_EXPORT_PAIRS_OVERLAPCHOICE_H
 
 #include "meshwright/Order/BlockGraph.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace mlir::mpmd {
 
@@ -54,19 +61,28 @@ enum class Patience {
   Endless, ///< As long as anything else runs.
 };
 
+/// What late halves of backwards may do.
+struct Postponement {
+  unsigned most = 0; ///< Of a mesh, how many wait.
+  double share = 0;  ///< The part of one that there must be a gap for.
+};
+
 struct OverlapChoice {
   std::vector<bool> isChosen; ///< Of each candidate: should be one fragment.
-  double end;                 ///< When the program has ended.
+  /// What each queue runs, in order.
+  std::vector<std::vector<unsigned>> order;
+  double end; ///< When the program has ended.
 };
 
 /// Says for each candidate whether it should be one fragment. `queues` are the positions
-/// of the fragments of each mesh, in order, `seconds` what each op takes, `patience`
-/// is that of each queue.
+/// of the fragments of each mesh, in order, `seconds` what each op takes, `late` the
+/// fragments that may be postponed, `patience` is that of each queue.
 OverlapChoice chooseOverlaps(const BlockGraph &graph,
                              ArrayRef<std::vector<unsigned>> queues,
                              ArrayRef<double> seconds,
                              ArrayRef<OverlapCandidate> candidates,
-                             ArrayRef<Patience> patience);
+                             const BitVector &late, ArrayRef<Patience> patience,
+                             Postponement postponement);
 
 } // namespace mlir::mpmd
 

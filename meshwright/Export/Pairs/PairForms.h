@@ -34,13 +34,16 @@ struct ChosenPairs {
   std::vector<bool> isChosen;
   /// Where that is the last of the members, whether the late half follows by itself.
   std::vector<bool> isEarly;
+  /// What each mesh runs, in order; what becomes one fragment is side by side.
+  std::vector<std::vector<unsigned>> order;
 };
 
-/// Chooses the pairs, their form, and on which meshes they wait for their second part
-/// whatever that takes.
+/// Chooses the pairs, their form, on which meshes they wait for their second part
+/// whatever that takes, and where the fragments of `late` go, which may be postponed.
 ChosenPairs choosePairs(const BlockGraph &graph,
                         ArrayRef<std::vector<unsigned>> queues,
-                        ArrayRef<double> seconds, ArrayRef<PairForms> pairs);
+                        ArrayRef<double> seconds, const BitVector &late,
+                        ArrayRef<PairForms> pairs);
 
 } // namespace mlir::mpmd
 
