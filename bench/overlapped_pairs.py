@@ -8,16 +8,17 @@ devices under DualPipeV and Combined1F1B; compiled for devices that are only des
 which takes JAX's plugin for them (docs/hardware.md). An exchange is hidden if a product
 is between its start and its end in the code of the device. Once with
 `mpmd_fuse_overlapped_pairs` and once without and, of Combined1F1B, with whole
-backwards, as before there was such an option. Pairs are those that gain on the device
-by the cost model.
+backwards, as before there was such an option; the first two also with `SPLIT`. Pairs
+are those that gain on the device by the cost model.
 
 Prints a line of JSON for each schedule: the share of bytes that is hidden, the
 simulated step with pairs by that without, also where that has the same halves of
-backwards, and, where compilers estimate, pairs by their parts: `ratio_estimated` with
-exchanges, which take what the cost model says, where the code does not hide them, and
-`ratio_cycles` without any; and `simulated_by_estimated`, what the simulator has for a
-pair by that estimate. Where the plugin is missing, it says so and ends with 0;
-`--no-compile` does without.
+backwards (`ratio_halves`) and, with `SPLIT`, by that without it and without pairs
+(`ratio_split`) and by that with it (`ratio_halves_split`), and, where compilers
+estimate, pairs by their parts: `ratio_estimated` with exchanges, which take what the
+cost model says, where the code does not hide them, and `ratio_cycles` without any; and
+`simulated_by_estimated`, what the simulator has for a pair by that estimate. Where the
+plugin is missing, it says so and ends with 0; `--no-compile` does without.
 """
 
 import argparse
@@ -42,6 +43,8 @@ APART: dict[str, dict] = {
     "DualPipeV": {},
     "Combined1F1B": {"mpmd_split_bwd_fragments": False},
 }
+#: What also splits the backward of experts, and adds up gradients as they are made.
+SPLIT = {"mpmd_split_manual_computations": True, "mpmd_accumulate_in_units": True}
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
 PRODUCT = re.compile(r"\bdot\(|gemm|cublas|convolution\(|kind=kOutput|__triton_nested")
 
@@ -270,14 +273,17 @@ def main() -> int:
     device = kind if kind == "h100" else f"tpu-{kind}"
     for schedule in args.schedules:
         row, measured = {"schedule": schedule, "target": args.target}, {}
+        simulations = {}
         ways = {
             "apart": (False, APART[schedule]),
             "halves": (False, {}),
             "paired": (True, {}),
+            "halves_split": (False, SPLIT),
+            "paired_split": (True, SPLIT),
         }
         for name, (fuse, options) in ways.items():
             lowered = lower(schedule, devices, device, args, fuse, **options)
-            simulation = lowered.simulate(device)
+            simulation = simulations[name] = lowered.simulate(device)
             if args.compile:
                 measured[name] = Measured(lowered, simulation)
                 row[f"hidden_{name}"] = round(measured[name].share, 3)
@@ -285,8 +291,12 @@ def main() -> int:
         step = row["step_paired_ms"]
         row["ratio_step"] = round(step / row["step_apart_ms"], 4)
         row["ratio_halves"] = round(step / row["step_halves_ms"], 4)
+        step = row["step_paired_split_ms"]
+        row["ratio_split"] = round(step / row["step_apart_ms"], 4)
+        row["ratio_halves_split"] = round(step / row["step_halves_split_ms"], 4)
         if measured:
-            row |= compare_estimates(measured["paired"], measured["halves"], simulation)
+            paired, halves = measured["paired"], measured["halves"]
+            row |= compare_estimates(paired, halves, simulations["paired"])
         print(json.dumps(row), flush=True)
     return 0
 

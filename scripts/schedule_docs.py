@@ -463,7 +463,9 @@ mesh 1 | F2+I0 W0 F3+I1 W1
 mesh 2 | F1+I0 W0 F2+I1 W1
 ```
 
-unless the step is shorter with both in the pair.
+unless the step is shorter with both in the pair. With `mpmd_schedule_device` it may
+also wait until its mesh has nothing else to do, as while the pipeline drains, if the
+step is then shorter; up to eight of a mesh wait, with their operands in memory.
 [Measurements](hardware.md#overlapped-pairs) show the share of expert exchanges that the
 compilers of H100 and v5p hide, and the gain for a step.
 
@@ -530,7 +532,13 @@ from the last microbatch to the first. A gradient around all
 calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
 first, and contradicts all schedules with ascending microbatches.
 
-`mw.pipeline.accumulate` avoids this: it adds up gradients inside the backward pass of
+With `mpmd_accumulate_in_units=True`, which is off by default, such a sum is taken where
+its terms are computed once their order is known: each microbatch adds its gradient to
+the sum of those before it, so that one is kept and not one for each, and the last one
+has no long sum left. This applies where microbatches run in the order in which they are
+added; the result is the same to the last bit.
+
+`mw.pipeline.accumulate` avoids all this: it adds up gradients in the backward pass of
 each stage, so there is one sum whatever the number of microbatches, and no microbatch
 waits for another. Only schedules in reverse order keep all gradients.
 

@@ -1,6 +1,7 @@
 """Forwards and backwards that a schedule overlaps are one program."""
 
 import collections
+import functools
 import itertools
 import types
 
@@ -16,8 +17,12 @@ from support.paired_training import (
     MESHES,
     PAIRED,
     assert_close,
+    distance,
+    experts,
     find_pairs,
     lower,
+    make_inputs,
+    make_topology,
     train,
     train_plainly,
 )
@@ -58,6 +63,7 @@ def test_a_pair_is_a_forward_and_a_backward(schedule):
         {"mpmd_hoist_invariants": True},
         {"mpmd_keep_units_alike": True},
         {"mpmd_split_manual_computations": True},
+        {"mpmd_accumulate_in_units": True},
         {"mpmd_schedule_device": "h100"},
     ],
     ids=lambda options: next(iter(options)),
@@ -120,6 +126,8 @@ def test_auto_pairs_where_time_and_memory_allow():
 
 
 TOGETHER = {
+    "mpmd_accumulate_in_units": True,
+    "mpmd_split_manual_computations": True,
     "mpmd_defer_reductions": True,
     "mpmd_hoist_invariants": True,
     "mpmd_schedule_device": "h100",
@@ -152,6 +160,51 @@ def test_pairs_go_with_all_of_them_together(schedule):
     assert_close(
         train(lowered, schedule, shared=True), train_plainly(*shape, shared=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("schedule", "calls"),
+    [("DualPipeV", True), ("Combined1F1B", True), ("DualPipeV", False), ("1F1B", True)],
+)
+def test_marked_experts_train_as_jit(schedule, calls):
+    """With halves of experts, and sums that are taken where terms are."""
+    topology = make_topology()
+    stages = 8 if schedule == "DualPipeV" else 4
+    weights, *batches = make_inputs(stages, 1, 8, shared=True)
+    batches = tuple(np.concatenate(part) for part in batches)
+
+    def loss(mesh, weights, batch):
+        x, y = batch
+        for stage, w in enumerate(weights):
+            x = experts(mesh, w["experts"], mw.stage_boundary(x) if stage else x)
+            x = jnp.tanh(x @ w["shared"])
+        return distance(x, y)
+
+    def step(mesh, weights, batches):
+        gradient = jax.value_and_grad(functools.partial(loss, mesh))
+        if not calls:
+            return mw.pipeline.accumulate(gradient, 8)(weights, batches)
+        total = None
+        for m in range(8):
+            batch = tuple(part[m * 4 : m * 4 + 4] for part in batches)
+            found = mw.call(gradient, call_counter=m)(weights, batch)
+            total = found if total is None else jax.tree.map(jnp.add, total, found)
+        return jax.tree.map(lambda a: a / 8, total)
+
+    config = mw.make_config(
+        topology,
+        pipeline_schedule=mw.get_pipeline_schedule(schedule),
+        partitioning_options={
+            "mpmd_accumulate_in_units": True,
+            "mpmd_split_manual_computations": True,
+        },
+    )
+    function = functools.partial(step, topology["m0"])
+    lowered = mw.jit(function, config).lower(weights, batches)
+    assert bool(find_pairs(lowered)) == (schedule != "1F1B")
+    compiled = lowered.compile()
+    found = compiled(*jax.device_put((weights, batches), compiled.input_shardings[0]))
+    assert_close(mw.fetch(found), jax.jit(function)(weights, batches))
 
 
 @pytest.mark.parametrize("schedule", PAIRED)
