@@ -54,6 +54,20 @@ class Order:
     apart: Set[int]
 
 
+# What gives a weight in another type, layout or scale. Other functions of its elements,
+# such as an activation, may be work of their own.
+_VIEWS = frozenset(
+    {
+        *(
+            "broadcast_in_dim",
+            "convert_element_type",
+            "reshape",
+            "squeeze",
+            "transpose",
+        ),
+        *("div", "mul", "name", "reduce_precision", "round", "stop_gradient"),
+    }
+)
 # How many inputs of a term are known by each other.
 _COMPANIONS = 3
 
@@ -168,8 +182,8 @@ class Lining:
     ) -> bool:
         """Whether an operation reads a weight in another type, layout or scale."""
         inputs = waiting.get(index, ())
-        is_of_one = len(inputs) == 1 and all(map(is_float, inputs))
-        return is_of_one and keeps_elements(self._items[index].eqn)
+        name = self._items[index].eqn.primitive.name
+        return len(inputs) == 1 and name in _VIEWS and all(map(is_float, inputs))
 
     def _line(
         self,
