@@ -263,8 +263,7 @@ static void remarkOnWhole(ModuleOp module, StringRef why) {
       module.getLoc(),
       remark::RemarkOpts::name("not repeated").category("microbatches"))
       << "all microbatches are partitioned one by one, which takes longer than "
-         "to "
-         "repeat a few: "
+         "to repeat a few: "
       << why.str();
 }
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A pipeline does the same for each microbatch, and so a program of hundreds is
-// partitioned as one of a few (ContinueProgram.h makes the whole of it). Only the loop
+// partitioned as one of a few (RepeatProgram.h makes the whole of it). Only the loop
 // over the microbatches becomes shorter; what is around it stays as it is, the batch cut
 // into all of its microbatches, and the results of all being added up. What the
 // other iterations would take and give there, one computation a mesh takes and gives:
