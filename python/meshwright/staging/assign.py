@@ -314,9 +314,13 @@ def _in_round(
             where = position[index]
             stage[index] = None if where is None else bisect.bisect_left(marks, where)
 
+    received: dict[int, int] = {}  # Where sums that are sent on belong otherwise.
+
     def beside(index: int, is_after: bool) -> int | None:
         """The stage of an operation; of a mark, the one on a side of its border."""
         item = items[index]
+        if is_after and index in received:
+            return received[index]
         if not is_mark(item):
             return stage[index]
         border = numbers[index] if index in numbers else _boundary(item, tokens)
@@ -325,7 +329,17 @@ def _in_round(
     of_value = functools.partial(beside, is_after=True)
     of_reader = functools.partial(beside, is_after=False)
 
-    backward = Backward(flat, stage, of_value, of_reader, after, free, outside=outside)
+    def settle(index: int, last: int) -> int:
+        """Adds up where all is known: a marked value may be read unmarked, too."""
+        sender = _sender(flat, index, stage, of_value)
+        if sender is None or sender <= last:
+            return last
+        received[index] = last
+        return sender
+
+    backward = Backward(
+        flat, stage, of_value, of_reader, after, free, settle, outside=outside
+    )
     backward.assign(count, marks)
     sum_at_the_end(flat, stage)
     for index in _weights_of_fixed(flat, stage):
@@ -333,6 +347,37 @@ def _in_round(
     places = [source(items[mark].eqn) for mark in marks]
     layout = _layout([items[mark] for mark in marks])
     return Stages(count, stage, places, tokens, layout)
+
+
+def _sender(
+    flat: Flat,
+    index: int,
+    stage: Sequence[int | None],
+    of_value: Callable[[int], int | None],
+) -> int | None:
+    """The last stage that has all cotangents which an operation adds up.
+
+    What comes through marks is in each stage on the way. None if nothing does, or for
+    any other operation.
+    """
+    items, producer = flat.items, flat.table.producer
+    if items[index].eqn.primitive.name != "add_any":
+        return None
+    places: set[int | None] | None = None
+    passes = False
+    for var in compat.variables(items[index].eqn.invars):
+        maker, way = producer.get(var), set[int | None]()
+        while maker is not None and is_mark(items[maker]):
+            eqn, passes = items[maker].eqn, True
+            if not eqn.params["linked"]:
+                return None
+            way.add(of_value(maker))
+            var = eqn.invars[1 + eqn.outvars.index(var)]
+            maker = compat.look_up(producer, var)
+        if maker is not None:
+            way |= {of_value(maker), stage[maker]}
+        places = way if places is None else places & way
+    return max(present(places or ()), default=None) if passes else None
 
 
 def free_items(flat: Flat, marks: list[int]) -> tuple[list[bool], list[bool]]:

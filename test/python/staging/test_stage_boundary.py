@@ -257,6 +257,24 @@ def test_values_that_several_stages_read():
     assert items(lowered, "m3")[:2] == [["stage3"], ["stage3(1)"]]
 
 
+def skipping(ws, x, y, reads):
+    """What a mark was given is read after it, too, as by a skip connection."""
+    given = layer(ws[0], x)
+    x = layer(ws[1], mw.stage_boundary(given))
+    x = mw.stage_boundary(x + given if reads == "next" else x)
+    x = layer(ws[2], x + given if reads == "last" else x)
+    return ((x - y) ** 2).mean()
+
+
+@pytest.mark.parametrize(("reads", "transfers"), [("next", 4), ("last", 6)])
+def test_a_marked_value_that_is_read_unmarked_has_one_cotangent(reads, transfers):
+    step = make_step(functools.partial(skipping, reads=reads))
+    found = check_equal(step, mw.make_config(MESHES), weights(3), *batch())
+    sent = sum(cost["transfers"] for cost in found.cost_analysis().values())
+    # Over two borders and back, and around the middle if the last stage reads it.
+    assert sent == 4 * transfers
+
+
 def test_microbatches_share_their_code():
     config = mw.make_config(MESHES)
 
