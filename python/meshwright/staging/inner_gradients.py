@@ -18,6 +18,10 @@ from .flatten import Flat, Item
 from .marks import mark_p
 from .origins import Origins
 
+# Layers that read no weight are this many times less work than derivatives, if they are
+# none but sums of these.
+_LITTLE = 4
+
 
 def last_transpose(item: Item) -> int:
     """How often an operation was transposed, without what was done before that to it
@@ -48,10 +52,13 @@ def count_by_work(flat: Flat) -> None:
     origins, known = Origins(), set[object]()
     # Layers after a derivative: whether all weights that each reads were read before.
     repeats: list[bool] = []
-    others = False  # Layers that read none.
+    others = 0.0  # The work of layers that read none.
+    derivatives = 0.0
     for item in flat.items:
         if last_transpose(item):
             continue
+        if item.transposes:
+            derivatives += work_of(item.eqn)
         given = compat.variables(item.eqn.invars)
         depends = not inner.isdisjoint(given)
         if not item.transposes and _is_layer(item.eqn):
@@ -61,7 +68,7 @@ def count_by_work(flat: Flat) -> None:
             elif weights:
                 repeats.append(known >= weights)
             else:
-                others = True
+                others += work_of(item.eqn)
         if depends or item.transposes:
             inner.update(item.eqn.outvars)
         origins.note(item.eqn, comes_from_none=bool(item.transposes))
@@ -69,8 +76,10 @@ def count_by_work(flat: Flat) -> None:
     has_second = any(
         item.transposes and not last_transpose(item) for item in flat.items
     )
-    # A batch of its own, which the first layer reads, is none.
-    if not has_second or 2 * sum(repeats) < len(repeats) or (others and not repeats):
+    # A batch of its own, which the first layer reads, is none; nor is a product that
+    # sums up a derivative, which is little work beside it.
+    is_layered = not repeats and _LITTLE * others > derivatives
+    if not has_second or 2 * sum(repeats) < len(repeats) or is_layered:
         _count(flat)
 
 
@@ -81,6 +90,7 @@ def _count(flat: Flat) -> None:
 
 def _is_layer(eqn: object) -> bool:
     """Whether an operation does more with its operands than to look at each once."""
-    return bool(compat.bodies(eqn)) or work_of(eqn) > sum(
-        map(count_of, [*eqn.invars, *eqn.outvars])
-    )
+    bodies = compat.bodies(eqn)
+    if bodies:
+        return any(_is_layer(inner) for body in bodies for inner in body.eqns)
+    return work_of(eqn) > sum(map(count_of, [*eqn.invars, *eqn.outvars]))

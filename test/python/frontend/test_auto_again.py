@@ -138,6 +138,44 @@ def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights():
     check(gradient_alone, iterated, is_accumulated=False)
 
 
+def by_hessian(f, x):
+    return jnp.trace(jax.hessian(f)(x))
+
+
+def by_directions(f, x):
+    """In some of them, each a product with a derivative."""
+    slope = jax.grad(f)
+    directions = jnp.eye(x.size)[:3]
+    return sum(jax.jvp(slope, (x,), (d,))[1] @ d for d in directions)
+
+
+@pytest.mark.parametrize("is_accumulated", [True, False])
+@pytest.mark.parametrize("second", [by_hessian, by_directions])
+def test_second_derivatives_in_a_loss_leave_weights_in_place(second, is_accumulated):
+    def loss(weights, batch):
+        x, y = batch
+        curved = jax.vmap(lambda x: second(lambda x: model(weights, x[None]).sum(), x))
+        return ((curved(x) - y[:, 0]) ** 2).mean()
+
+    gradient = jax.value_and_grad(loss)
+    if is_accumulated:
+        gradient = mw.pipeline.accumulate(gradient, MICROBATCHES)
+
+    def step(weights, batch):
+        value, grads = gradient(weights, batch)
+        return value, moved(weights, grads)
+
+    rows, size = 3 * MICROBATCHES, 8
+    weights = [{"w": jnp.eye(size), "b": jnp.ones(size)} for _ in range(LAYERS)]
+    batch = jnp.ones((rows, size)), jnp.zeros((rows, size))
+    lowered = mw.auto(step, MESHES).lower(weights, batch)
+    homes = lowered.function_mesh_assignment.input_meshes[0]
+    assert [layer["w"] for layer in homes] == ["m0", "m0", "m1", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = {item["bytes"] for item in items if item["kind"] == "transfer"}
+    assert weights[0]["w"].nbytes not in sent
+
+
 def test_products_of_weights_are_where_they_were_in_every_process():
     def product(a, b):
         return jnp.tanh(a @ b)
