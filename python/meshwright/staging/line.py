@@ -200,11 +200,14 @@ class Lining:
             if item.transposes:
                 differentiated |= self._inputs(index, waiting)
         operands = self._table.operands
-        self._twins = find_twins(
-            self._items, operands, forward, weights, differentiated
-        )
-        line = self._sorted(forward, waiting)
-        if self._twins and not self._is_sorted(line):  # They cross each other.
+        for at_any_depth in (True, False):
+            self._twins = find_twins(
+                self._items, operands, forward, weights, differentiated, at_any_depth
+            )
+            line = self._sorted(forward, waiting)
+            if not self._twins or self._is_sorted(line):
+                break
+        else:  # They cross each other.
             self._twins = {}
             line = self._sorted(forward, waiting)
         return self._with_terms(self._with_saved(line) if self._twins else line)

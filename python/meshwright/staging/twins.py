@@ -8,16 +8,19 @@ them leaves all weights on one side, and sends them, and their gradients, to the
   loss(f(w1, f(w0, a)), f(w1, f(w0, b)))
   in line   f(w0, a)  f(w0, b)  f(w1, .)  f(w1, .)
 
-Twins are operations of one primitive and line of the source with equally many such
-operations before them (so neither depends on the other) that read the same weight. A
-product with a weight that is not trained is a twin of those with other weights, too: a
-teacher or a reference policy is kept as the model that it is a copy of.
+Twins are operations of one primitive and line of the source, neither of which depends
+on the other, that read the same weight after equally many others that read it. What
+comes before does not matter, such as a generator before one of the applications of a
+discriminator. A product with a weight that is not trained is a twin of those with other
+weights and equally many such products before them, too: a teacher or a reference policy
+is kept as the model that it is a copy of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
+from ..core.order import join
 from ..tracing.scopes import source
 from .flatten import Item
 
@@ -31,6 +34,7 @@ def find_twins(
     forward: Sequence[int],
     weights: Mapping[int, Set[object]],
     differentiated: Collection[object],
+    at_any_depth: bool,
 ) -> dict[int, list[int]]:
     """Finds the twins of each operation that has some, itself among them.
 
@@ -38,6 +42,8 @@ def find_twins(
       weights: arrays of floats among the body's inputs that operations read with
         something else: as they are, or what is made of one alone.
       differentiated: those of which the backward pass reads something.
+      at_any_depth: whether twins may have more or fewer operations of their kind before
+        them. Such twins may cross each other.
     """
     kinds: dict[tuple[str, str], list[int]] = {}
     for index in forward:
@@ -49,15 +55,20 @@ def find_twins(
         if len(members) == 1:
             continue
         ranks = _ranks(frozenset(members), operands, forward)
-        levels: list[list[int]] = [[] for _ in range(1 + max(ranks.values()))]
-        for index in members:
-            levels[ranks[index]].append(index)
         frozen = set[int]()
         if differentiated and primitive in _PRODUCTS:
             frozen = _frozen(ranks, operands, forward, weights, differentiated)
-        for level in levels:
-            for group in _groups(level, frozen, weights, differentiated):
-                found.update(dict.fromkeys(group, group))
+        times = None
+        if at_any_depth:
+            times = _times(members, operands, forward, weights)
+        groups: dict[int, set[int]] = {}
+        for together in _copies(ranks, frozen):
+            join(groups, together)
+        for together in _readers(members, times, ranks, weights, differentiated):
+            join(groups, together)
+        for group in {id(group): group for group in groups.values()}.values():
+            if len(group) > 1:
+                found.update(dict.fromkeys(group, sorted(group)))
     return found
 
 
@@ -103,38 +114,65 @@ def _frozen(
     }
 
 
-def _groups(
-    level: Sequence[int],
-    frozen: Set[int],
+def _times(
+    members: Sequence[int],
+    operands: Sequence[Sequence[int]],
+    forward: Sequence[int],
+    weights: Mapping[int, Set[object]],
+) -> dict[tuple[int, object], int]:
+    """How often a weight was read on the way to each member that reads it."""
+    bits = {index: 1 << number for number, index in enumerate(members)}
+    before: dict[int, int] = {}
+    for index in forward:
+        before[index] = 0
+        for other in operands[index]:
+            before[index] |= before.get(other, 0) | bits.get(other, 0)
+    times: dict[tuple[int, object], int] = {}
+    for var, readers in _by_weight(members, weights):
+        for index in readers:
+            earlier = (o for o in readers if before[index] & bits[o])
+            last = max((times[other, var] for other in earlier), default=-1)
+            times[index, var] = last + 1
+    return times
+
+
+def _by_weight(
+    members: Sequence[int], weights: Mapping[int, Set[object]]
+) -> Iterator[tuple[object, list[int]]]:
+    """The weights, each with the members that read it."""
+    readers: dict[object, list[int]] = {}
+    for index in members:
+        for var in weights[index]:
+            readers.setdefault(var, []).append(index)
+    yield from readers.items()
+
+
+def _copies(ranks: Mapping[int, int], frozen: Set[int]) -> Iterator[list[int]]:
+    """Those of a rank, if some are of a copy that is not trained, and others not."""
+    levels: dict[int, list[int]] = {}
+    for index, rank in ranks.items():
+        levels.setdefault(rank, []).append(index)
+    for level in levels.values():
+        if not frozen.isdisjoint(level) and not frozen.issuperset(level):
+            yield level
+
+
+def _readers(
+    members: Sequence[int],
+    times: Mapping[tuple[int, object], int] | None,
+    ranks: Mapping[int, int],
     weights: Mapping[int, Set[object]],
     differentiated: Collection[object],
 ) -> Iterator[list[int]]:
-    """Divides operations that do not depend on each other into those side by side."""
-    left = list(level)
-    while left:
-        group = [left.pop(0)]
-        for first in group:
-            near = [
-                index
-                for index in left
-                if (first in frozen) != (index in frozen)
-                or _share(weights[first], weights[index], differentiated)
-            ]
-            group += near
-            left = [index for index in left if index not in near]
-        if len(group) > 1:
-            yield sorted(group)
-
-
-def _share(
-    one: Set[object], other: Set[object], differentiated: Collection[object]
-) -> bool:
-    """Whether two operations read the same weight.
+    """Those that read the same weight.
 
     Of a weight and a part of the batch, the derivative by the weight reads the latter.
     """
-    return any(
-        (len(one) == 1 and len(other) == 1)
-        or (bool(differentiated) and var not in differentiated)
-        for var in one & other
-    )
+    for var, readers in _by_weight(members, weights):
+        if not differentiated or var in differentiated:
+            readers = [index for index in readers if len(weights[index]) == 1]
+        alike: dict[int, list[int]] = {}
+        for index in readers:
+            time = ranks[index] if times is None else times[index, var]
+            alike.setdefault(time, []).append(index)
+        yield from alike.values()

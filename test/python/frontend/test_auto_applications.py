@@ -163,6 +163,32 @@ def test_two_trained_models_of_one_code_are_one_after_the_other():
     assert {mesh for layer in second for mesh in layer.values()} == {"m1"}
 
 
+def test_what_comes_before_one_application_does_not_part_it_from_the_other():
+    """A generator of the same code makes what a discriminator sees beside real rows."""
+
+    def loss(params, generator, a, b):
+        fake = encode(params, STOP(encode(generator, a)))
+        real = encode(params, b)
+        return jax.nn.softplus(fake).mean() + jax.nn.softplus(-real).mean()
+
+    def step(params, generator, a, b):
+        value, grads = mw.pipeline.accumulate(
+            jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(2, 3)
+        )(params, generator, a, b)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, params, grads), value
+
+    params, _, generator, a, b = make_arguments(optax.sgd(0.1))
+    jitted = mw.auto(step, MESHES)
+    lowered = jitted.lower(params, generator, a, b)
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) <= 2 * ACTIVATION < params[0]["w"].nbytes
+    found = jitted(params, generator, a, b)
+    wanted = jax.jit(step)(params, generator, a, b)
+    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-4, atol=1e-5)
+
+
 def test_applications_that_read_their_weights_in_another_order():
     """Each weight is read in two places that cannot be side by side with both."""
 
