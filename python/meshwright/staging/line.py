@@ -327,7 +327,8 @@ class Lining:
             if (where := self._position[index]) is not None:
                 for key in self._keys(index, weights):
                     first.setdefault(key, where)
-        origins, again, early = Origins(), set[int](), set(before)
+        origins = Origins(frozenset().union(*weights.values()))
+        again, early = set[int](), set(before)
         for index, item in enumerate(self._items):
             is_applied = not (
                 item.transposes or index in early or self._is_fixed(index)

@@ -149,6 +149,28 @@ def by_directions(f, x):
     return sum(jax.jvp(slope, (x,), (d,))[1] @ d for d in directions)
 
 
+def test_a_weight_that_momentum_has_moved_is_that_weight():
+    """The moment that is added to it has as many elements."""
+    optimizer = optax.sgd(RATE, momentum=0.9)
+    rows = np.random.default_rng(0).standard_normal((2, ROWS, WIDTH))
+    batch = tuple(np.float32(rows))
+    weights = [{"w": np.eye(WIDTH, dtype="f"), "b": np.zeros(WIDTH, "f")}] * LAYERS
+
+    def step(state, batch):
+        weights, moments = state
+        grads = jax.grad(functools.partial(error, model))(weights, batch)
+        updates, moments = optimizer.update(grads, moments, weights)
+        weights = optax.apply_updates(weights, updates)
+        return (weights, moments), error(model, weights, batch)
+
+    lowered = mw.auto(step, MESHES).lower((weights, optimizer.init(weights)), batch)
+    homes = lowered.function_mesh_assignment.input_meshes[0][0]
+    assert [layer["w"] for layer in homes] == ["m0", "m0", "m1", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) <= ROWS * WIDTH * 4
+
+
 @pytest.mark.parametrize("is_accumulated", [True, False])
 @pytest.mark.parametrize("second", [by_hessian, by_directions])
 def test_second_derivatives_in_a_loss_leave_weights_in_place(second, is_accumulated):
