@@ -8,7 +8,9 @@ little is sent (`search`).
 from __future__ import annotations
 
 import bisect
+import collections
 import dataclasses
+import types
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -26,11 +28,18 @@ from .line import Lining, Order
 from .outside import place_outside
 from .recomputed import is_recomputed, originals, repeated
 from .search import best_cuts, make_line
+from .shared_weights import (
+    UNEVEN,
+    Called,
+    Lined,
+    cuts_at_homes,
+    find_called,
+    find_homes,
+    is_call,
+)
 
 # A nested function is opened if it costs more than a stage divided by this.
 _PIECES = 64
-# The costliest stage may cost this many times the mean where weights stay for it.
-_UNEVEN = 1.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +81,14 @@ class Division:
       places: at how many places the body could have been cut.
       largest: the costliest operation that cannot be divided: name, line, share of
         the whole.
+      is_joint: whether it is divided where other calls have the same weights.
     """
 
     flops: tuple[float, ...]
     cuts: tuple[Cut, ...]
     places: int
     largest: tuple[str, str, float]
+    is_joint: bool = False
 
     @property
     def evenness(self) -> float:
@@ -114,10 +125,13 @@ class Division:
             share = 100 * flops / whole
             yield f"stage {stage} on {places[stage]}: {flops:.3g} FLOPs, {share:.1f} %"
             yield from (f"  {line}" for line in map(str, self.cuts[stage : stage + 1]))
-        yield (
-            f"of all ways to cut at {self.places} places that keep the stages as even, "
-            "this one sends least"
-        )
+        if self.is_joint:
+            yield "cut together with other calls, so that each weight is in one stage"
+        else:
+            yield (
+                f"of all ways to cut at {self.places} places that keep the stages as "
+                "even, this one sends least"
+            )
         operation, place, share = self.largest
         if self.is_uneven:
             advice = "nothing in it can be divided"
@@ -130,7 +144,11 @@ class Division:
 
 
 def divide(
-    flat: Flat, count: int, outside: float = 0, is_whole: bool = True
+    flat: Flat,
+    count: int,
+    outside: float = 0,
+    is_whole: bool = True,
+    homes: Mapping[Any, int] = types.MappingProxyType({}),
 ) -> tuple[Stages, Division]:
     """Divides a body into this many stages.
 
@@ -140,13 +158,14 @@ def divide(
       count: number of stages.
       outside: work on its gradients elsewhere, such as that of an optimizer.
       is_whole: whether no other calls of the body fill the time in which a stage waits.
+      homes: the stages of inputs that other bodies read, too.
 
     Raises:
       ValueError: it has fewer operations than that.
     """
     copied = copies(flat)
     folds = is_whole or not any(item.transposes for item in flat.items)
-    order, cuts = _line_up(flat, count, copied, outside, folds)
+    order, cuts = _line_up(flat, count, copied, outside, folds, homes)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
@@ -161,7 +180,7 @@ def divide(
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other, other_cuts = _line_up(flat, count, copied, outside, folds, apart)
+        other, other_cuts = _line_up(flat, count, copied, outside, folds, homes, apart)
         if len(other.items) < count:
             break
         other_stage, found = place_outside(flat, other, other_cuts, copied)
@@ -171,7 +190,8 @@ def divide(
             break
         apart |= found
     _save_at_cuts(flat, stage)
-    division = _describe(flat, order, cuts)
+    is_joint = bool(homes) and cuts == cuts_at_homes(order, homes, count)
+    division = _describe(flat, order, cuts, is_joint)
     places = [cut.after for cut in division.cuts]
     return Stages(count, stage, places, {}), division
 
@@ -182,9 +202,12 @@ def _line_up(
     copied: Set[int],
     outside: float,
     folds: bool,
+    homes: Mapping[Any, int],
     apart: Set[int] = frozenset(),
 ) -> tuple[Order, list[int]]:
     """A line and its cuts; none if it is too short.
+
+    Inputs that have a home are in this stage, if there are such cuts.
 
     If it may, a model that is applied to what it gave goes through the same stages
     again where that sends less and is even enough: its weights stay, and what it gave
@@ -193,12 +216,14 @@ def _line_up(
     order = Lining(flat, copied, apart).order(outside)
     if len(order.items) < count:
         return order, []
+    if homes and (found := cuts_at_homes(order, homes, count)) is not None:
+        return order, found
     cuts, worst, sent = _cut(order, count)
     if folds:
         folded = Lining(flat, copied, apart).order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):
             other_cuts, other_worst, other_sent = _cut(folded, count)
-            limit = max(worst, _UNEVEN * sum(folded.costs) / count)
+            limit = max(worst, UNEVEN * sum(folded.costs) / count)
             if other_worst <= limit and other_sent < sent:
                 return folded, other_cuts
     return order, cuts
@@ -206,7 +231,7 @@ def _line_up(
 
 def _cut(order: Order, count: int) -> tuple[list[int], float, float]:
     """The cuts of a line, the most that a part costs, and the bytes that are sent."""
-    line = make_line(order.costs, [*order.spans, *order.inputs])
+    line = make_line(order.costs, [*order.spans, *order.inputs.values()])
     cuts = best_cuts(line, count)
     worst = max(part.sum() for part in np.split(line.cost, cuts))
     return cuts, float(worst), float(line.crossing[cuts].sum())
@@ -225,6 +250,8 @@ class Divider:
         self._count, self._assigned = count, assigned
         self._done: dict[int, tuple[Any, Any]] = {}
         self._outside = 0.0
+        # Of bodies that share weights, the stages of their inputs by position.
+        self._homes: dict[Any, dict[int, int]] = {}
         self.divisions: list[Division] = []
         self.is_regular = True
 
@@ -237,17 +264,41 @@ class Divider:
         if not calls or (len(calls) == 1 and 2 * called < whole):
             return self._body(closed, 0, is_whole=True)
         self._outside = (whole - called) / len(calls)
+        self._find_homes(find_called(closed))
         return self._in(closed)
+
+    def _find_homes(self, bodies: Sequence[Called]) -> None:
+        """Finds the stages of weights that several bodies read."""
+        read = collections.Counter(w for each in bodies for w in each.weights.values())
+        sharing = [
+            each for each in bodies if any(read[w] > 1 for w in each.weights.values())
+        ]
+        if len(sharing) < 2:
+            return
+        lined = []
+        for each in sharing:
+            flat = self._flat(each.body, each.transposes)
+            inputs = flat.invars[len(flat.consts) :]
+            weights = {inputs[at]: weight for at, weight in each.weights.items()}
+            order = Lining(flat, copies(flat)).order(self._outside)
+            lined.append(Lined(order, weights, each.times))
+        homes = find_homes(lined, self._count)
+        for each in sharing:
+            self._homes[id(each.body.jaxpr), each.transposes] = {
+                at: homes[weight]
+                for at, weight in each.weights.items()
+                if weight in homes
+            }
 
     def _in(self, closed: Any, transposes: int = 0) -> Any:
         """A body in which each call is divided."""
         eqns = []
         for eqn in closed.jaxpr.eqns:
             body = body_of(eqn)
-            is_call = _is_call(eqn)
-            if body is not None and (is_call or compat.find(body.jaxpr, _is_call)):
+            calls = is_call(eqn)
+            if body is not None and (calls or compat.find(body.jaxpr, is_call)):
                 count = transposes + compat.transpose_count(eqn.source_info.name_stack)
-                change = self._body if is_call else self._in
+                change = self._body if calls else self._in
                 key = id(body.jaxpr), count
                 if key not in self._done:
                     self._done[key] = body, change(body, count)
@@ -256,6 +307,18 @@ class Divider:
         return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
 
     def _body(self, closed: Any, transposes: int, is_whole: bool = False) -> Any:
+        flat = self._flat(closed, transposes)
+        inputs = flat.invars[len(flat.consts) :]
+        known = self._homes.get((id(closed.jaxpr), transposes), {})
+        homes = {inputs[at]: stage for at, stage in known.items()}
+        stages, division = divide(flat, self._count, self._outside, is_whole, homes)
+        self.divisions.append(division)
+        new, regular = emit(closed, flat, stages.stage)
+        self.is_regular &= regular
+        return new
+
+    def _flat(self, closed: Any, transposes: int) -> Flat:
+        """A body with open what costs more than a part of a stage."""
         limit = sum(map(work_of, closed.jaxpr.eqns)) / (_PIECES * self._count)
 
         def opens(eqn: Any) -> bool:
@@ -269,11 +332,7 @@ class Divider:
             # but the same operations in them.
             flat = flatten(closed, transposes, self._may_open)
         count_by_work(flat)
-        stages, division = divide(flat, self._count, self._outside, is_whole)
-        self.divisions.append(division)
-        new, regular = emit(closed, flat, stages.stage)
-        self.is_regular &= regular
-        return new
+        return flat
 
     def _may_open(self, eqn: Any) -> bool:
         """Whether it is not the user who put an operation somewhere as a whole."""
@@ -304,11 +363,9 @@ def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
         item.eqn = item.eqn.replace(invars=reads)
 
 
-def _is_call(eqn: Any) -> bool:
-    return eqn.primitive is call_p
-
-
-def _describe(flat: Flat, order: Order, cuts: Sequence[int]) -> Division:
+def _describe(
+    flat: Flat, order: Order, cuts: Sequence[int], is_joint: bool
+) -> Division:
     bounds = [0, *cuts, len(order.items)]
     flops = [sum(order.costs[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
 
@@ -326,10 +383,11 @@ def _describe(flat: Flat, order: Order, cuts: Sequence[int]) -> Division:
                 tuple(eqn.primitive.name for eqn in sides),
                 sum(sent),
                 len(sent),
-                sum(crossing(order.inputs, cut)),
+                sum(crossing([*order.inputs.values()], cut)),
             )
         )
     top = max(range(len(order.items)), key=order.costs.__getitem__)
     eqn, whole = flat.items[order.items[top]].eqn, sum(order.costs) or 1.0
     largest = eqn.primitive.name, source(eqn), order.costs[top] / whole
-    return Division(tuple(flops), tuple(found), len(order.items) - 1, largest)
+    places = len(order.items) - 1
+    return Division(tuple(flops), tuple(found), places, largest, is_joint)

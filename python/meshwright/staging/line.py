@@ -40,7 +40,7 @@ class Order:
       costs: floating point operations at each position, backward ones included.
       spans: first and last position that have to do with each value, and its bytes;
         values that are made in the body.
-      inputs: the same of the body's inputs.
+      inputs: the same of the body's inputs, by input.
       waiting: forward operations that are made of one input and numbers.
       apart: what was left out of the line.
     """
@@ -49,7 +49,7 @@ class Order:
     position: list[int | None]
     costs: list[float]
     spans: list[tuple[int, int, int]]
-    inputs: list[tuple[int, int, int]]
+    inputs: dict[Any, tuple[int, int, int]]
     waiting: Set[int]
     apart: Set[int]
 
@@ -772,8 +772,8 @@ class Lining:
             if self._is_cotangent(given) and received is not None and received < where:
                 self._position[index] = max(received, first[index])
 
-    def _spans(self) -> tuple[list, list]:
-        made, inputs = [], []
+    def _spans(self) -> tuple[list, dict]:
+        made, inputs = [], {}
         for var, readers in self._var_readers.items():
             maker = self._table.producer.get(var)
             if maker is not None and maker in self._copied:
@@ -781,5 +781,8 @@ class Lining:
             touching = [*readers, *([] if maker is None else [maker])]
             if places := present(map(self._position.__getitem__, touching)):
                 span = min(places), max(places), bytes_of(var.aval)
-                (inputs if maker is None else made).append(span)
+                if maker is None:
+                    inputs[var] = span
+                else:
+                    made.append(span)
         return made, inputs

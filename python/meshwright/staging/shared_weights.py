@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cuts in the same places where several bodies of a step read the same weights.
+
+A step that takes two gradients, as those of a discriminator and of a generator, has two
+kinds of microbatches. Divided each by itself, a weight may be in one stage of the first
+and in another one of the second, and would be sent between them in each step.
+
+  body 0   G0 G1 D0 | D1        by itself: D costs more, as it has gradients
+  body 1   G0 G1 | D0 D1        by itself: G costs more
+  line     G0 G1 | D0 D1        both, where each weight is in one place
+
+The lines of the bodies are merged where they read the same weight: at a longest
+sequence of weights that is in the same order in both. The merged line is cut as if it
+were one body, and each weight is at home in the stage that it is in there.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import call_p
+from ..tracing.scopes import body_of
+from .costs import bytes_of
+from .line import Order
+from .origins import Origins
+from .search import best_cuts, make_line
+
+# The costliest stages may cost this many times the mean where weights stay for it.
+UNEVEN = 1.5
+
+
+def is_call(eqn: Any) -> bool:
+    return eqn.primitive is call_p
+
+
+@dataclasses.dataclass
+class Called:
+    """A body that is called.
+
+    Attributes:
+      body: a closed jaxpr.
+      transposes: how often it was transposed.
+      weights: what its inputs come from: inputs of the program, by position.
+      times: how often it is called.
+    """
+
+    body: Any
+    transposes: int
+    weights: Mapping[int, Any]
+    times: int = 0
+
+
+def find_called(closed: Any) -> list[Called]:
+    """The bodies that a program calls, with the weights that the first call reads.
+
+    A weight that an optimizer has changed between two calls is that weight.
+    """
+    given = set[Any]()  # To calls as they are, which moments of an optimizer are not.
+    inputs = Origins()
+    for eqn, _ in _operations(closed.jaxpr, inputs, 0):
+        if is_call(eqn):
+            given |= inputs.of(eqn)
+        inputs.note(eqn, comes_from_none=True)
+    origins, found = Origins(given), dict[Any, Called]()
+    for eqn, transposes in _operations(closed.jaxpr, origins, 0):
+        if is_call(eqn):
+            body = body_of(eqn)
+            weights = {
+                at: weight
+                for at, atom in enumerate(eqn.invars)
+                if compat.is_variable(atom)
+                and (weight := origins.find(atom)) is not None
+            }
+            called = Called(body, transposes, weights)
+            found.setdefault((id(body.jaxpr), transposes), called).times += 1
+        origins.note(eqn, comes_from_none=is_call(eqn))
+    return list(found.values())
+
+
+def _operations(
+    jaxpr: Any, origins: Origins, transposes: int
+) -> Iterator[tuple[Any, int]]:
+    """The operations of a program as they run, and how often each was transposed.
+
+    Functions that call something are laid open.
+    """
+    for eqn in jaxpr.eqns:
+        body = body_of(eqn)
+        count = transposes + compat.transpose_count(eqn.source_info.name_stack)
+        if body is None or is_call(eqn) or not compat.find(body.jaxpr, is_call):
+            yield eqn, count
+            continue
+        origins.enter(body.jaxpr.invars, eqn.invars)
+        yield from _operations(body.jaxpr, origins, count)
+        origins.enter(eqn.outvars, body.jaxpr.outvars)
+
+
+@dataclasses.dataclass
+class Lined:
+    """A body in line.
+
+    Attributes:
+      order: its line.
+      weights: what its inputs come from, of those in `order.inputs`.
+      times: how often it is called.
+    """
+
+    order: Order
+    weights: Mapping[Any, Any]
+    times: int
+
+    def places(self) -> dict[Any, tuple[int, int]]:
+        """The first and the last position that has to do with each weight."""
+        found: dict[Any, tuple[int, int]] = {}
+        for var, weight in self.weights.items():
+            if var in self.order.inputs:
+                first, last, _ = self.order.inputs[var]
+                other = found.get(weight, (first, last))
+                found[weight] = min(first, other[0]), max(last, other[1])
+        return found
+
+
+def find_homes(bodies: Sequence[Lined], count: int) -> dict[Any, int]:
+    """The stage of each weight, so that all bodies have it there.
+
+    Returns:
+      Nothing if the bodies share no weights, if they have them in the same stages
+      anyway, or if cut in the same places they send more or are too uneven.
+    """
+    line = _Merged()
+    for body in sorted(bodies, key=lambda body: -len(body.order.items)):
+        line.add(body)
+    if not line.is_shared or any(len(body.order.items) < count for body in bodies):
+        return {}
+    cuts = best_cuts(make_line(line.costs, line.spans()), count)
+    stages = [[bisect.bisect_right(cuts, at) for at in p] for p in line.positions]
+    apart = [_stages_apart(body, count) for body in line.bodies]
+    if any(len(set(found)) < count for found in stages):
+        return {}
+    worst, mean = 0.0, sum(line.costs) / count
+    for body, found in zip(line.bodies, stages, strict=True):
+        costs = [0.0] * count
+        for stage, cost in zip(found, body.order.costs, strict=True):
+            costs[stage] += cost * body.times
+        worst += max(costs)
+    if worst > UNEVEN * mean or _sent(line.bodies, stages) >= _sent(line.bodies, apart):
+        return {}
+    homes = {}
+    for weight, (first, last) in line.weights.items():
+        stage = bisect.bisect_right(cuts, first)
+        if stage == bisect.bisect_right(cuts, last):
+            homes[weight] = stage
+    return homes
+
+
+def _stages_apart(body: Lined, count: int) -> list[int]:
+    """The stage of each position of a body that is divided by itself."""
+    order = body.order
+    spans = [*order.spans, *order.inputs.values()]
+    cuts = best_cuts(make_line(order.costs, spans), count)
+    return [bisect.bisect_right(cuts, at) for at in range(len(order.items))]
+
+
+def _sent(bodies: Sequence[Lined], stages: Sequence[Sequence[int]]) -> int:
+    """The bytes that a step sends, each weight once, if positions are in stages."""
+    sent = 0
+    homes: dict[Any, set[int]] = {}
+    for body, at in zip(bodies, stages, strict=True):
+        for first, last, size in body.order.spans:
+            sent += (at[last] - at[first]) * size * body.times
+        for weight, (first, last) in body.places().items():
+            homes.setdefault(weight, set()).update(range(at[first], at[last] + 1))
+    return sent + sum(bytes_of(w.aval) * (len(at) - 1) for w, at in homes.items())
+
+
+class _Merged:
+    """Lines that were merged.
+
+    Attributes:
+      bodies: those that were added.
+      positions: of each, where each position of its line is.
+      costs: at each position, of all calls.
+      weights: the first and the last position of each weight.
+      is_shared: whether two lines have a position together.
+    """
+
+    def __init__(self) -> None:
+        self.bodies: list[Lined] = []
+        self.positions: list[list[int]] = []
+        self.costs: list[float] = []
+        self.weights: dict[Any, tuple[int, int]] = {}
+        self.is_shared = False
+
+    def add(self, body: Lined) -> None:
+        """Merges a line with those before."""
+        own = body.places()
+        both = sorted(
+            {
+                (self.weights[weight][0], own[weight][0])
+                for weight in own
+                if weight in self.weights
+            }
+        )
+        pairs = _longest_ascent(both)
+        self.is_shared |= bool(pairs)
+        # Between two shared positions what was there before comes first.
+        moved: list[int] = []  # Where each position before is now.
+        at: list[int] = []  # Where each of the body is.
+        number = 0
+        for here, there in [*pairs, (len(self.costs), len(body.order.items))]:
+            for side, end in (moved, here), (at, there):
+                fresh = end - len(side)
+                side += range(number, number + fresh)
+                number += fresh
+            moved.append(number)
+            at.append(number)
+            number += 1
+        del moved[len(self.costs) :], at[len(body.order.items) :]
+        costs = [0.0] * (number - 1)
+        for cost, where in zip(self.costs, moved, strict=True):
+            costs[where] += cost
+        for cost, where in zip(body.order.costs, at, strict=True):
+            costs[where] += cost * body.times
+        self.costs = costs
+        self.positions = [[moved[p] for p in known] for known in self.positions]
+        self.positions.append(at)
+        self.bodies.append(body)
+        found = [
+            (weight, moved[first], moved[last])
+            for weight, (first, last) in self.weights.items()
+        ]
+        found += [
+            (weight, at[first], at[last]) for weight, (first, last) in own.items()
+        ]
+        self.weights = {}
+        for weight, first, last in found:
+            other = self.weights.get(weight, (first, last))
+            self.weights[weight] = min(first, other[0]), max(last, other[1])
+
+    def spans(self) -> list[tuple[int, int, int]]:
+        """What a cut sends, as `make_line` takes it."""
+        found = [
+            (*place, bytes_of(weight.aval)) for weight, place in self.weights.items()
+        ]
+        for body, at in zip(self.bodies, self.positions, strict=True):
+            for first, last, size in body.order.spans:
+                found.append((at[first], at[last], size * body.times))
+        return found
+
+
+def _longest_ascent(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A longest sequence of sorted pairs in which both numbers ascend (patience
+    sorting)."""
+    ends: list[int] = []  # The least second number that ends a sequence of each length.
+    last: list[int] = []  # Which pair has it.
+    before: list[int | None] = []
+    # Of pairs with one first number, the largest second one comes first.
+    ordered = sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
+    for number, (_, second) in enumerate(ordered):
+        length = bisect.bisect_left(ends, second)
+        before.append(last[length - 1] if length else None)
+        ends[length : length + 1] = [second]
+        last[length : length + 1] = [number]
+    found: list[tuple[int, int]] = []
+    at = last[-1] if last else None
+    while at is not None:
+        found.append(ordered[at])
+        at = before[at]
+    return found[::-1]
+
+
+def cuts_at_homes(
+    order: Order, homes: Mapping[Any, int], count: int
+) -> list[int] | None:
+    """Where to cut a line so that each weight is in its stage; None if that is nowhere.
+
+    Args:
+      order: the line.
+      homes: stages of inputs in `order.inputs`.
+      count: the number of stages.
+    """
+    sent = make_line(order.costs, [*order.spans, *order.inputs.values()]).crossing
+    cuts: list[int] = []
+    for stage in range(1, count):
+        low, high = (cuts[-1] if cuts else 0) + 1, len(order.items) - (count - stage)
+        for var, home in homes.items():
+            if var not in order.inputs:
+                continue
+            first, last, _ = order.inputs[var]
+            low = max(low, last + 1) if home < stage else low
+            high = min(high, first) if home >= stage else high
+        if low > high:
+            return None
+        cuts.append(min(range(low, high + 1), key=lambda cut: (sent[cut], cut)))
+    return cuts

@@ -1,0 +1,130 @@
+"""`mw.auto` where a step has several kinds of microbatches of the same weights."""
+
+import io
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+LAYERS, WIDTH, ROWS, MICROBATCHES = 4, 32, 8, 2
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+WEIGHT = WIDTH * WIDTH * 4  # In bytes.
+OPTIMIZERS = {
+    "adam": lambda: optax.adam(1e-2, eps=1e-3),
+    "momentum": lambda: optax.sgd(1e-2, momentum=0.9),
+}
+
+
+def make(seed, layers=LAYERS):
+    draw = np.random.default_rng(seed).standard_normal
+    return [
+        {"w": np.float32(draw((WIDTH, WIDTH)) * WIDTH**-0.5), "b": np.zeros(WIDTH, "f")}
+        for _ in range(layers)
+    ]
+
+
+def model(layers, x):
+    for layer in layers:
+        x = jnp.tanh(x @ layer["w"] + layer["b"])
+    return x
+
+
+def score(layers, x):
+    return model(layers, x).mean()
+
+
+def of_discriminator(discriminator, generator, batch):
+    noise, real = batch
+    fake = jax.lax.stop_gradient(model(generator, noise))
+    losses = jax.nn.softplus(score(discriminator, fake))
+    return losses + jax.nn.softplus(-score(discriminator, real))
+
+
+def of_generator(generator, discriminator, batch):
+    return jax.nn.softplus(-score(discriminator, model(generator, batch[0])))
+
+
+def of_values(head, trunk, batch):
+    x, y = batch
+    return ((model(head, model(trunk, x)) - y) ** 2).mean()
+
+
+def of_actions(trunk, head, batch):
+    x, y = batch
+    return (model(head, model(trunk, x)) * y).mean()
+
+
+def make_step(losses, optimizer, is_accumulated):
+    """Each loss trains its first model, the second one reads the new weights."""
+
+    def step(state, batch):
+        models, moments, values = list(state[0]), list(state[1]), []
+        for number, loss in enumerate(losses):
+            gradient = jax.value_and_grad(loss)
+            if is_accumulated:
+                gradient = mw.pipeline.accumulate(
+                    gradient, MICROBATCHES, batch_argnums=2
+                )
+            value, grads = gradient(models[number], models[1 - number], batch)
+            updates, moments[number] = optimizer.update(
+                grads, moments[number], models[number]
+            )
+            models[number] = optax.apply_updates(models[number], updates)
+            values.append(value)
+        return (models, moments), values
+
+    return step
+
+
+GAN = of_discriminator, of_generator
+ACTOR = of_values, of_actions
+
+
+@pytest.mark.parametrize("is_accumulated", [True, False])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("losses", [GAN, ACTOR], ids=["gan", "actor"])
+def test_weights_of_two_losses_stay_on_their_meshes(losses, optimizer, is_accumulated):
+    optimizer = OPTIMIZERS[optimizer]()
+    models = [make(0), make(1)]
+    state = models, list(map(optimizer.init, models))
+    rows = np.random.default_rng(2).standard_normal((2, MICROBATCHES * ROWS, WIDTH))
+    batch = tuple(np.float32(rows))
+    step = make_step(losses, optimizer, is_accumulated)
+    jitted = mw.auto(step, MESHES)
+    lowered = jitted.lower(state, batch)
+    assigned = lowered.function_mesh_assignment
+    homes = assigned.input_meshes[0][0]
+    assert {mesh for layer in homes[0] + homes[1] for mesh in layer.values()} == {
+        *MESHES
+    }
+    assert assigned.output_meshes[0][0] == homes
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) < WEIGHT
+    if is_accumulated:
+        out = io.StringIO()
+        jitted.report(out)
+        assert out.getvalue().count("cut together with other calls") == 2
+    found, wanted = jitted(state, batch), jax.jit(step)(state, batch)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_models_that_share_nothing_have_a_pipeline_each():
+    def loss(weights, _, batch):
+        return ((model(weights, batch[0]) - batch[1]) ** 2).mean()
+
+    models = [make(0), make(1)]
+    optimizer = optax.sgd(1e-2)
+    state = models, list(map(optimizer.init, models))
+    rows = np.ones((2, MICROBATCHES * ROWS, WIDTH), "f")
+    step = make_step((loss, loss), optimizer, is_accumulated=True)
+    jitted = mw.auto(step, MESHES)
+    homes = jitted.lower(state, tuple(rows)).function_mesh_assignment.input_meshes[0][0]
+    for layers in homes:
+        assert [layer["w"] for layer in layers] == ["m0", "m0", "m1", "m1"]
