@@ -23,16 +23,16 @@
 #include "meshwright/Export/Pairs/MarkedPairs.h"
 #include "meshwright/Export/Pairs/OverlapTimes.h"
 #include "meshwright/Export/Pairs/PairForms.h"
+#include "meshwright/Export/Pairs/PairFuser.h"
 #include "meshwright/Export/Pairs/SendOrder.h"
 #include "meshwright/Export/Pairs/TransferTimes.h"
-#include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
-#include "meshwright/Fragments/Overlap.h"
-#include "meshwright/Order/BlockSort.h"
+#include "meshwright/Order/BlockGraph.h"
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_FUSEOVERLAPPEDPAIRSPASS
@@ -211,58 +211,6 @@ static std::vector<std::vector<unsigned>> getQueues(const BlockGraph &graph) {
 // Fusing
 //===----------------------------------------------------------------------===//
 
-/// What the fragment of a pair says it is. Its parts have the results that something
-/// else reads; of the last fragment, all.
-static MergedAttributes describePair(const MarkedPair &pair) {
-  SmallVector<FragmentOp, 3> members = pair.getMembers();
-  SmallPtrSet<Operation *, 4> inside(members.begin(), members.end());
-  auto countResults = [&](ArrayRef<FragmentOp> part) {
-    unsigned count = 0;
-    for (FragmentOp fragment : part)
-      for (OpResult result : fragment->getResults())
-        count += fragment == members.back() ||
-                 llvm::any_of(result.getUsers(), [&](Operation *user) {
-                   return !inside.contains(user);
-                 });
-    return count;
-  };
-  auto describePart = [&](ArrayRef<FragmentOp> part) {
-    MergedAttributes attributes = MergedAttributes::ofNone(part);
-    return OverlappedPart{attributes.origin, attributes.stage,
-                          countResults(part)};
-  };
-  OverlappedPart first = describePart(pair.first);
-  OverlappedPart second = describePart(pair.second);
-  MergedAttributes result = MergedAttributes::ofNone(members);
-  if (first.stage != second.stage)
-    result.stage = {};
-  MLIRContext *context = FragmentOp(members.front()).getContext();
-  NamedAttrList others;
-  others.set(kOverlappedAttr, getOverlappedAttr(context, {first, second}));
-  result.others = others.getDictionary(context);
-  result.keepsEntries = true;
-  return result;
-}
-
-/// Fragments of a mesh have their order, and effects keep theirs.
-static LogicalResult sortBlock(func::FuncOp func,
-                               ArrayRef<SmallVector<Operation *>> queues,
-                               const EffectOrder &effects) {
-  BlockGraph graph(func.front(), BlockGraph::Effects::Ignored);
-  OrderConstraints constraints(graph);
-  for (ArrayRef<Operation *> queue : queues)
-    for (auto [before, after] : llvm::zip(queue, queue.drop_front()))
-      if (before != after)
-        constraints.add(graph.getPosition(before), graph.getPosition(after));
-  effects.forEachPair([&](Operation *first, Operation *second) {
-    constraints.add(graph.getPosition(first), graph.getPosition(second));
-  });
-  if (sortBlockTopologically(graph, constraints))
-    return success();
-  return func.emitError() << "overlapped pairs wait for each other; turn "
-                             "mpmd_fuse_overlapped_pairs off";
-}
-
 /// What may run later than in its turn: nothing waits for the late half of a backward.
 /// Where a plan has that as a part of a backward, it says nothing about its place.
 static BitVector findLateHalves(const BlockGraph &graph,
@@ -348,52 +296,29 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
     return llvm::map_to_vector(queue,
                                [&](unsigned op) { return graph.getOp(op); });
   });
-  IRRewriter rewriter(&getContext());
-  FragmentMerger merger;
-  SmallVector<FragmentOp> allFused;
-  DenseMap<Operation *, Operation *> fusedOf;
+  PairFuser fuser(effects, getContext());
   for (auto [found, isChosen, isEarly] :
        llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
     MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
-    if (!isChosen) {
-      if (getContext().getRemarkEngine()) {
-        ArrayRef<unsigned> positions =
-            (isEarly ? found.early : found.whole)->members;
-        remarkApart(pair,
-                    dependsOn(graph, positions.front(), positions.drop_front())
-                        ? "the second needs the first, by way of other meshes"
-                        : "the first, or what reads it, would wait longer than "
-                          "overlapping saves");
-      }
-      continue;
+    if (isChosen) {
+      remarkPaired(pair, isEarly);
+      fuser.fuse(pair);
+    } else if (getContext().getRemarkEngine()) {
+      ArrayRef<unsigned> positions =
+          (isEarly ? found.early : found.whole)->members;
+      remarkApart(pair,
+                  dependsOn(graph, positions.front(), positions.drop_front())
+                      ? "the second needs the first, by way of other meshes"
+                      : "the first, or what reads it, would wait longer than "
+                        "overlapping saves");
     }
-    remarkPaired(pair, isEarly);
-    SmallVector<FragmentOp, 3> members = pair.getMembers();
-    MergedAttributes attributes = describePair(pair);
-    FragmentGroup group(members.front());
-    SmallVector<Operation *> ops{members.front()};
-    for (FragmentOp member : ArrayRef(members).drop_front()) {
-      FragmentGroup added(member);
-      group.append(added);
-      ops.push_back(member);
-    }
-    FragmentOp fused =
-        merger.build(group, members.back(), attributes, rewriter);
-    effects.replace(ops, fused);
-    allFused.push_back(fused);
-    for (Operation *op : ops)
-      fusedOf[op] = fused;
   }
+  numApart += pairs.size() - fuser.getFused().size();
+  ArrayRef<FragmentOp> allFused = fuser.getFused();
   numPairs += allFused.size();
-  numApart += pairs.size() - allFused.size();
   if (allFused.empty())
     return success();
-  merger.setLocations(func);
-  for (SmallVector<Operation *> &queue : order)
-    for (Operation *&op : queue)
-      if (Operation *fused = fusedOf.lookup(op))
-        op = fused;
-  if (failed(sortBlock(func, order, effects)))
+  if (failed(fuser.finish(func, order)))
     return failure();
   sendInOrder(allFused);
   return success();
