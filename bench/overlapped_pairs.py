@@ -17,12 +17,14 @@ backwards (`ratio_halves`) and, with `SPLIT`, by that without it and without pai
 (`ratio_split`) and by that with it (`ratio_halves_split`), and, where compilers
 estimate, pairs by their parts: `ratio_estimated` with exchanges, which take what the
 cost model says, where the code does not hide them, and `ratio_cycles` without any; and
-`simulated_by_estimated`, what the simulator has for a pair by that estimate. Where the
-plugin is missing, it says so and ends with 0; `--no-compile` does without.
+`simulated_by_estimated`, what the simulator has for a pair by that estimate; with
+`SPLIT`, too (`_split`). Where the plugin is missing, it says so and ends with 0;
+`--no-compile` does without.
 """
 
 import argparse
 import collections
+import itertools
 import json
 import re
 import statistics
@@ -153,6 +155,10 @@ def count_hidden(hlo: str) -> tuple[float, float]:
     return total, hidden
 
 
+#: Operations of a fragment, and seconds without collectives and with open exchanges.
+Estimate = tuple[float, float, float]
+
+
 class Measured:
     """What the compilers of a program say of it.
 
@@ -183,14 +189,16 @@ class Measured:
             if found.estimated_s
         }
 
-    def estimate(self, item) -> tuple[float, float] | None:
-        return self.estimates.get(self.program["fragments"][item["fragment"]]["name"])
+    def estimate(self, item) -> Estimate | None:
+        fragment = self.program["fragments"][item["fragment"]]
+        found = self.estimates.get(fragment["name"])
+        return found and (fragment["flops"], *found)
 
-    def by_origins(self) -> dict[tuple[str, ...], dict[bool, tuple | None]]:
-        """Estimates by what fragments are made of, and whether they send something.
+    def by_origins(self) -> dict[tuple[str, ...], list[Estimate | None]]:
+        """Estimates by what fragments are made of: whole ones, or halves of backwards.
 
-        Of several fragments, that of the one with the most calls: the last one of a
-        stage adds up gradients as well.
+        Of several fragments of the same kind, that of the one with the most calls: the
+        last one of a stage adds up gradients as well.
         """
         sent = {
             item["operand"]
@@ -203,37 +211,41 @@ class Measured:
                 sends = not sent.isdisjoint(item["results"])
                 found[tuple(item["origins"])][sends].append(self.estimate(item))
         return {
-            origins: {sends: statistics.mode(each) for sends, each in of.items()}
+            origins: [statistics.mode(each) for each in of.values()]
             for origins, of in found.items()
         }
 
 
-def find_parts(pair, following, alone) -> list:
-    """Estimates of the parts of a pair alone; one that follows is not in it."""
-    found: list = []
+def find_parts(pair, flops: float, alone) -> list[Estimate] | None:
+    """The parts of a pair alone: those whose work adds up to that of the pair.
+
+    A part may be a whole backward, or one half, of which the other is elsewhere.
+    """
+    choices = []
     for part in pair["overlapped"]:
-        times = alone.get(tuple(part["origins"]), {None: None})
-        is_half = following and following["origins"] == part["origins"]
-        found += [times.get(True)] if is_half else times.values()
-    return found
+        found = alone.get(tuple(part["origins"]), [None])
+        if not all(found):
+            return None
+        choices.append([[each] for each in found])
+        if len(found) > 1:
+            choices[-1].append(found)
+    return min(
+        (sum(each, []) for each in itertools.product(*choices)),
+        key=lambda parts: abs(sum(part[0] for part in parts) - flops),
+    )
 
 
 def compare_estimates(paired: Measured, apart: Measured, simulation) -> dict:
     """Pairs by their parts, and by the simulator: means over all pairs."""
     alone, ratios = apart.by_origins(), collections.defaultdict(list)
-    queues = collections.defaultdict(list)
     for item, run in zip(paired.program["items"], simulation.items, strict=True):
-        if item["kind"] == "call":
-            queues[item["mesh"]].append((item, run.end_s - run.start_s))
-    for queue in queues.values():
-        for (item, simulated), following in zip(queue, [*queue[1:], None], strict=True):
-            pair = paired.estimate(item) if "overlapped" in item else None
-            parts = pair and find_parts(item, following and following[0], alone)
-            if parts and all(parts):
-                cycles, seconds = map(sum, zip(*parts, strict=True))
-                ratios["ratio_estimated"].append(pair[1] / seconds)
-                ratios["ratio_cycles"].append(pair[0] / cycles)
-                ratios["simulated_by_estimated"].append(simulated / pair[1])
+        if "overlapped" not in item or not (pair := paired.estimate(item)):
+            continue
+        if parts := find_parts(item, pair[0], alone):
+            _, cycles, seconds = map(sum, zip(*parts, strict=True))
+            ratios["ratio_estimated"].append(pair[2] / seconds)
+            ratios["ratio_cycles"].append(pair[1] / cycles)
+            ratios["simulated_by_estimated"].append((run.end_s - run.start_s) / pair[2])
     return {key: round(statistics.mean(each), 4) for key, each in ratios.items()}
 
 
@@ -294,9 +306,10 @@ def main() -> int:
         step = row["step_paired_split_ms"]
         row["ratio_split"] = round(step / row["step_apart_ms"], 4)
         row["ratio_halves_split"] = round(step / row["step_halves_split_ms"], 4)
-        if measured:
-            paired, halves = measured["paired"], measured["halves"]
-            row |= compare_estimates(paired, halves, simulations["paired"])
+        for suffix in ("", "_split") if measured else ():
+            paired, halves = measured[f"paired{suffix}"], measured[f"halves{suffix}"]
+            found = compare_estimates(paired, halves, simulations[f"paired{suffix}"])
+            row |= {name + suffix: ratio for name, ratio in found.items()}
         print(json.dumps(row), flush=True)
     return 0
 

@@ -465,9 +465,10 @@ mesh 2 | F1+I0 W0 F2+I1 W1
 
 unless the step is shorter with both in the pair. With `mpmd_schedule_device` it may
 also wait until its mesh has nothing else to do, as while the pipeline drains, if the
-step is then shorter; up to eight of a mesh wait, with their operands in memory.
-[Measurements](hardware.md#overlapped-pairs) show the share of expert exchanges that the
-compilers of H100 and v5p hide, and the gain for a step.
+step is then shorter; up to eight of a mesh wait, with their operands in memory. What
+is in no pair, as backwards while the pipeline drains, can become one program with one
+that waits, which hides its collectives.
+[Measurements](hardware.md#overlapped-pairs) show what compilers hide, and the gain.
 
 ## Published figures
 

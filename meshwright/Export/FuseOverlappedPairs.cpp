@@ -52,15 +52,14 @@ static std::string describeUnit(FragmentOp fragment) {
   return text;
 }
 
-static void remarkPaired(const MarkedPair &pair, bool isEarly) {
+static void remarkPaired(const MarkedPair &pair, StringRef how) {
   FragmentOp first = pair.first.front();
   if (first.getContext()->getRemarkEngine())
     remark::passed(first.getLoc(),
                    remark::RemarkOpts::name("overlapped").category("overlap"))
         << describeUnit(first) << " and " << describeUnit(pair.second.front())
         << " on mesh \"" << first.getMeshName()
-        << "\" are fused into one program"
-        << (isEarly ? "; its late half follows" : "");
+        << "\" are fused into one program" << how;
 }
 
 static void remarkApart(const MarkedPair &pair, const std::string &why) {
@@ -290,8 +289,20 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
 
   // Without a device, transfers take no time, and leave no gaps.
   ArrayRef<MarkedPair> timed = known ? pairs : ArrayRef<MarkedPair>();
-  ChosenPairs choice =
-      choosePairs(graph, queues, seconds, findLateHalves(graph, timed), forms);
+  bool hasFailed = false;
+  auto getHidden = [&](unsigned position, unsigned half) {
+    auto fragment = cast<FragmentOp>(graph.getOp(position));
+    auto late = cast<FragmentOp>(graph.getOp(half));
+    if (!isUserFragment(fragment) || !getCallCounter(fragment))
+      return 0.0;
+    FailureOr<double> hidden = times.getHidden(fragment, late);
+    hasFailed |= failed(hidden);
+    return succeeded(hidden) ? *hidden : 0.0;
+  };
+  ChosenPairs choice = choosePairs(
+      graph, queues, seconds, {findLateHalves(graph, timed), getHidden}, forms);
+  if (hasFailed)
+    return failure();
   auto order = llvm::map_to_vector(choice.order, [&](ArrayRef<unsigned> queue) {
     return llvm::map_to_vector(queue,
                                [&](unsigned op) { return graph.getOp(op); });
@@ -301,7 +312,7 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
        llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
     MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
     if (isChosen) {
-      remarkPaired(pair, isEarly);
+      remarkPaired(pair, isEarly ? "; its late half follows" : "");
       fuser.fuse(pair);
     } else if (getContext().getRemarkEngine()) {
       ArrayRef<unsigned> positions =
@@ -314,6 +325,13 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
     }
   }
   numApart += pairs.size() - fuser.getFused().size();
+  for (auto [position, half] : choice.withLate) {
+    MarkedPair pair{-1,
+                    {cast<FragmentOp>(graph.getOp(position))},
+                    {cast<FragmentOp>(graph.getOp(half))}};
+    remarkPaired(pair, "; the second is a late half that waited");
+    fuser.fuse(pair);
+  }
   ArrayRef<FragmentOp> allFused = fuser.getFused();
   numPairs += allFused.size();
   if (allFused.empty())

@@ -130,7 +130,8 @@ def FuseOverlappedPairsPass
     others for what one of them computes. Of a backward in two halves the late one stays
     a fragment of its own if the program ends earlier that way, as others get the results
     of the pair before it; where a device is known, it may also wait until its mesh has
-    nothing else to do, with up to seven others. What takes how long, the cost model says
+    nothing else to do, with up to seven others, or become one fragment with what is in
+    no pair, whose collectives it then hides. What takes how long, the cost model says
     of the device; without one, work is in operations, and the shorter part is taken to
     be hidden. Reports an error at pairs of several meshes, and at fragments that are not
     one forward and one backward. Cost: linear in the distinct bodies, and for each mesh

@@ -108,3 +108,42 @@ func.func @postpones_late_halves(%x: !m, %w: !w) -> (!m, !m, !m) attributes {top
   } : (!m) -> !m
   return %0, %2, %7 : !m, !m, !m
 }
+
+// -----
+
+!l = tensor<4x4xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{}, {"x"}]>>
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!n = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+sdy.mesh @mesh = <["x"=2]>
+
+// The late half has work for the time in which the sum of what is in no pair takes the
+// wire. Counted in operations nothing is hidden, since nothing waits.
+// CHECK-LABEL: func @hides_in_late_halves
+// CHECK:         mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+// CHECK:         mpmd.fragment<mesh="m", origin=["k", "g"(1)]>
+// CHECK-SAME:      mpmd.overlapped = [{origin = [#mpmd.user_origin<"k">], results = 1 : i64}, {origin = [#mpmd.user_origin<"g"(1)>], results = 1 : i64}]
+// CHECK-NOT:     split_drop_transferred
+// WORK-LABEL:  func @hides_in_late_halves
+// WORK:          mpmd.fragment<mesh="m", origin=["k"]>
+func.func @hides_in_late_halves(%x: !m, %w: !w) -> (!m, !m, !m) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %w) {call_counter = 3 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 1 : ui32, split_keep_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %2 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%1) {call_counter = 1 : ui32, split_drop_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["k"]> (%x, %w) {call_counter = 4 : ui32} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  return %0, %2, %3 : !m, !m, !m
+}

@@ -12,7 +12,7 @@ namespace mlir::mpmd {
 
 /// The fragments of one number, the first part and then the second.
 struct MarkedPair {
-  int64_t number;
+  int64_t number; ///< Of the marks; less than 0 if the scheduler made none.
   SmallVector<FragmentOp, 1> first;
   SmallVector<FragmentOp, 2> second;
 

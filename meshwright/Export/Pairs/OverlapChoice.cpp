@@ -39,7 +39,7 @@ class Chooser {
 public:
   Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
           ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates,
-          const BitVector &late, ArrayRef<Patience> patience,
+          const LateHalves &late, ArrayRef<MeshRules> rules,
           Postponement postponement);
 
   OverlapChoice choose();
@@ -52,7 +52,7 @@ private:
     double freeAt = 0;
     /// Since when it waits for the second part of a pair.
     std::optional<double> waitsSince;
-    Patience patience = Patience::Bounded;
+    MeshRules rules;
   };
 
   void push(double time, EventKind kind, unsigned subject,
@@ -63,6 +63,7 @@ private:
   double getEnd(unsigned op) const;
   double getStart(ArrayRef<unsigned> ops) const;
   bool startPostponed(Mesh &mesh, unsigned number, double now, double gap);
+  bool startWithPostponed(Mesh &mesh, unsigned number, double now);
   void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double stop);
   void advance(unsigned mesh, double now);
   void handle(const Event &event);
@@ -75,7 +76,7 @@ private:
 
   ArrayRef<double> seconds;
   ArrayRef<OverlapCandidate> candidates;
-  const BitVector &late;
+  const LateHalves &late;
   Postponement postponement;
   std::vector<double> endOf; ///< Of what has started.
   EdgeTable readers;
@@ -88,6 +89,7 @@ private:
   /// When the way out of a mesh is free, and the way in, by name.
   llvm::StringMap<double> outFreeAt, inFreeAt;
   std::vector<bool> isOpen, isChosen;
+  std::vector<std::pair<unsigned, unsigned>> withLate;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   size_t numPopped = 0;
   double latest = 0; ///< When the last event was.
@@ -98,8 +100,8 @@ private:
 Chooser::Chooser(const BlockGraph &graph,
                  ArrayRef<std::vector<unsigned>> queues,
                  ArrayRef<double> seconds,
-                 ArrayRef<OverlapCandidate> candidates, const BitVector &late,
-                 ArrayRef<Patience> patience, Postponement postponement)
+                 ArrayRef<OverlapCandidate> candidates, const LateHalves &late,
+                 ArrayRef<MeshRules> rules, Postponement postponement)
     : seconds(seconds), candidates(candidates), late(late),
       postponement(postponement), endOf(graph.size(), kNever),
       readers(graph.getReaders()), pending(graph.size()),
@@ -118,10 +120,10 @@ Chooser::Chooser(const BlockGraph &graph,
   for (auto [number, queue] : llvm::enumerate(queues)) {
     Mesh &mesh = meshes.emplace_back();
     mesh.queue = queue;
-    mesh.patience = patience[number];
+    mesh.rules = rules[number];
     for (unsigned op : queue) {
       meshOf[op] = number;
-      if (candidateOf[op] != kNone && mesh.patience == Patience::None)
+      if (candidateOf[op] != kNone && mesh.rules.patience == Patience::None)
         isOpen[candidateOf[op]] = false;
     }
   }
@@ -191,12 +193,30 @@ bool Chooser::startPostponed(Mesh &mesh, unsigned number, double now,
   return true;
 }
 
+/// Starts what is next, which can start, as one fragment with what has waited longest.
+bool Chooser::startWithPostponed(Mesh &mesh, unsigned number, double now) {
+  if (!mesh.rules.fusesLate || mesh.waiting.empty())
+    return false;
+  unsigned head = mesh.queue.front(), half = mesh.waiting.front();
+  if (pending[half] > 0)
+    return false;
+  double hidden = late.getHidden(head, half);
+  if (hidden <= 0)
+    return false;
+  mesh.queue = mesh.queue.drop_front();
+  mesh.waiting.pop_front();
+  withLate.emplace_back(head, half);
+  start(mesh, number, {head, half},
+        now + seconds[head] + seconds[half] - hidden);
+  return true;
+}
+
 void Chooser::advance(unsigned number, double now) {
   Mesh &mesh = meshes[number];
   if (mesh.freeAt > now)
     return;
   while (postponement.most > 0 && !mesh.queue.empty() &&
-         late[mesh.queue.front()]) {
+         late.isLate[mesh.queue.front()]) {
     mesh.waiting.push_back(mesh.queue.front());
     mesh.queue = mesh.queue.drop_front();
   }
@@ -210,13 +230,15 @@ void Chooser::advance(unsigned number, double now) {
   ArrayRef<unsigned> ops =
       isPair ? ArrayRef(candidates[candidate].members) : ArrayRef(head);
   bool canStart = isPair ? isReady(candidates[candidate]) : pending[head] == 0;
+  if (canStart && !isPair && startWithPostponed(mesh, number, now))
+    return;
   if (startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now))
     return;
   if (!canStart) {
     if (!isPair || pending[head] > 0 || mesh.waitsSince)
       return;
     mesh.waitsSince = now;
-    if (mesh.patience == Patience::Bounded)
+    if (mesh.rules.patience == Patience::Bounded)
       push(now + candidates[candidate].hidden, EventKind::Expired, number,
            candidate);
     return;
@@ -306,17 +328,16 @@ OverlapChoice Chooser::choose() {
   std::vector<std::vector<unsigned>> order;
   for (Mesh &mesh : meshes)
     order.push_back(std::move(mesh.started));
-  return {std::move(isChosen), std::move(order), end};
+  return {std::move(isChosen), std::move(withLate), std::move(order), end};
 }
 
 OverlapChoice mpmd::chooseOverlaps(const BlockGraph &graph,
                                    ArrayRef<std::vector<unsigned>> queues,
                                    ArrayRef<double> seconds,
                                    ArrayRef<OverlapCandidate> candidates,
-                                   const BitVector &late,
-                                   ArrayRef<Patience> patience,
+                                   const LateHalves &late,
+                                   ArrayRef<MeshRules> rules,
                                    Postponement postponement) {
-  return Chooser(graph, queues, seconds, candidates, late, patience,
-                 postponement)
+  return Chooser(graph, queues, seconds, candidates, late, rules, postponement)
       .choose();
 }

@@ -29,6 +29,12 @@
 //
 //     at once  |FFBBB|WW|..|FFBBB|WW|      in a gap  |FFBBB|WW|FFBBB|WW|
 //
+// A half that waits can also become one fragment with what runs next, if that is in no
+// pair, as while the pipeline drains: the products of the half then hide its collectives.
+// Neighbours wait for both, so each mesh does that or not, again by the end of the program.
+//
+//     apart  |BBB|BBB|WW|WW|      together  |BBB|BBBW|WW|
+//
 // Transfers take their time, and wait for each other: a mesh has one way out and one way
 // in, and the transfer that could start first has both first.
 //
@@ -43,6 +49,8 @@
 
 #include "meshwright/Order/BlockGraph.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <utility>
 
 namespace mlir::mpmd {
 
@@ -61,7 +69,21 @@ enum class Patience {
   Endless, ///< As long as anything else runs.
 };
 
-/// What late halves of backwards may do.
+/// What a mesh does.
+struct MeshRules {
+  Patience patience = Patience::None;
+  /// Whether late halves that wait hide the collectives of what runs next.
+  bool fusesLate = false;
+};
+
+/// The late halves of backwards, which may be postponed.
+struct LateHalves {
+  llvm::BitVector isLate; ///< By position.
+  /// What a fragment and such a half save as one program, at least 0.
+  llvm::function_ref<double(unsigned fragment, unsigned half)> getHidden;
+};
+
+/// When late halves run.
 struct Postponement {
   unsigned most = 0; ///< Of a mesh, how many wait.
   double share = 0;  ///< The part of one that there must be a gap for.
@@ -69,19 +91,21 @@ struct Postponement {
 
 struct OverlapChoice {
   std::vector<bool> isChosen; ///< Of each candidate: should be one fragment.
+  /// Fragments, each with the late half with which it should be one.
+  std::vector<std::pair<unsigned, unsigned>> withLate;
   /// What each queue runs, in order.
   std::vector<std::vector<unsigned>> order;
   double end; ///< When the program has ended.
 };
 
 /// Says for each candidate whether it should be one fragment. `queues` are the positions
-/// of the fragments of each mesh, in order, `seconds` what each op takes, `late` the
-/// fragments that may be postponed, `patience` is that of each queue.
+/// of the fragments of each mesh, in order, `seconds` what each op takes, `rules` those
+/// of each queue.
 OverlapChoice chooseOverlaps(const BlockGraph &graph,
                              ArrayRef<std::vector<unsigned>> queues,
                              ArrayRef<double> seconds,
                              ArrayRef<OverlapCandidate> candidates,
-                             const BitVector &late, ArrayRef<Patience> patience,
+                             const LateHalves &late, ArrayRef<MeshRules> rules,
                              Postponement postponement);
 
 } // namespace mlir::mpmd

@@ -142,6 +142,22 @@ FailureOr<bool> OverlapTimes::hasCollectives(FragmentOp fragment) {
 
 FailureOr<double> OverlapTimes::getHidden(FragmentOp first,
                                           ArrayRef<FragmentOp> second) {
+  find(first);
+  std::vector<unsigned> key{classOf.at(first)};
+  for (FragmentOp fragment : second) {
+    find(fragment);
+    key.push_back(classOf.at(fragment));
+  }
+  if (auto it = hidden.find(key); it != hidden.end())
+    return it->second;
+  FailureOr<double> seconds = measureHidden(first, second);
+  if (succeeded(seconds))
+    hidden.emplace(std::move(key), *seconds);
+  return seconds;
+}
+
+FailureOr<double> OverlapTimes::measureHidden(FragmentOp first,
+                                              ArrayRef<FragmentOp> second) {
   double shorter = 0;
   FragmentCost chain, other;
   for (auto [index, fragment] : llvm::enumerate(second)) {

@@ -9,7 +9,9 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/IR/EqualBodies.h"
 #include "mlir/IR/SymbolTable.h"
+#include <map>
 #include <optional>
+#include <vector>
 
 namespace mlir::mpmd {
 
@@ -30,7 +32,8 @@ public:
   /// Whether devices of its mesh exchange anything in a fragment.
   FailureOr<bool> hasCollectives(FragmentOp fragment);
   /// What two parts that run as one program save, of which the second may be several
-  /// fragments. Without a device, at most what the shorter part takes.
+  /// fragments. Without a device, at most what the shorter part takes. Parts that
+  /// compute the same are measured once.
   FailureOr<double> getHidden(FragmentOp first, ArrayRef<FragmentOp> second);
 
 private:
@@ -42,6 +45,8 @@ private:
 
   Known &find(FragmentOp fragment);
   FailureOr<const meshwright::FragmentCost *> getCost(FragmentOp fragment);
+  FailureOr<double> measureHidden(FragmentOp first,
+                                  ArrayRef<FragmentOp> second);
 
   ModuleOp module;
   bool hasDevice;
@@ -51,6 +56,7 @@ private:
   EqualityClasses<FragmentOp> classes;
   DenseMap<Operation *, unsigned> classOf;
   std::vector<Known> known;
+  std::map<std::vector<unsigned>, double> hidden; ///< By classes of the parts.
   /// Alive as long as the cost model, which knows functions by their address.
   SmallVector<func::FuncOp> measured;
 };

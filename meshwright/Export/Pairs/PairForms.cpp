@@ -4,6 +4,7 @@
 
 #include "meshwright/Export/Pairs/PairForms.h"
 #include "llvm/ADT/STLExtras.h"
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -25,7 +26,7 @@ class Form {
 public:
   Form(bool early, const BlockGraph &graph,
        ArrayRef<std::vector<unsigned>> queues, ArrayRef<double> seconds,
-       const BitVector &late, ArrayRef<PairForms> pairs)
+       const LateHalves &late, ArrayRef<PairForms> pairs)
       : graph(graph), queues(queues), seconds(seconds), late(late) {
     for (const PairForms &forms : pairs) {
       isEarly.push_back(forms.early && (early || !forms.whole));
@@ -40,7 +41,7 @@ public:
 
   ChosenPairs take() {
     return {std::move(choice.isChosen), std::move(isEarly),
-            std::move(choice.order)};
+            std::move(choice.withLate), std::move(choice.order)};
   }
 
 private:
@@ -48,22 +49,22 @@ private:
   OverlapChoice choice;
 
   /// Takes what is better: a shorter step or, if that is the same, more pairs.
-  bool attempt(ArrayRef<Patience> patience, Postponement postponement);
+  bool attempt(ArrayRef<MeshRules> rules, Postponement postponement);
 
   const BlockGraph &graph;
   ArrayRef<std::vector<unsigned>> queues;
   ArrayRef<double> seconds;
-  const BitVector &late;
+  const LateHalves &late;
   std::vector<OverlapCandidate> candidates;
   double shortest = 0; ///< Of the ends that were taken.
 };
 } // namespace
 
-bool Form::attempt(ArrayRef<Patience> patience, Postponement postponement) {
+bool Form::attempt(ArrayRef<MeshRules> rules, Postponement postponement) {
   OverlapChoice found = chooseOverlaps(graph, queues, seconds, candidates, late,
-                                       patience, postponement);
+                                       rules, postponement);
   auto count = [](const OverlapChoice &of) {
-    return llvm::count(of.isChosen, true);
+    return llvm::count(of.isChosen, true) + of.withLate.size();
   };
   bool isShorter = found.end < shortest * (1 - kEqual);
   bool isLonger = found.end > shortest * (1 + kEqual);
@@ -75,36 +76,49 @@ bool Form::attempt(ArrayRef<Patience> patience, Postponement postponement) {
 }
 
 void Form::choose() {
-  SmallVector<Patience> patience(queues.size(), Patience::None);
+  SmallVector<MeshRules> rules(queues.size());
   Postponement postponement;
-  choice = chooseOverlaps(graph, queues, seconds, candidates, late, patience,
+  choice = chooseOverlaps(graph, queues, seconds, candidates, late, rules,
                           postponement);
   shortest = choice.end;
-  SmallVector<Patience> bounded(queues.size(), Patience::Bounded);
+  SmallVector<MeshRules> bounded(queues.size(), {Patience::Bounded});
   if (attempt(bounded, postponement))
-    patience = bounded;
-  if (late.any())
+    rules = bounded;
+  if (late.isLate.any()) {
     for (Postponement other : kPostponements)
-      if (attempt(patience, other))
+      if (attempt(rules, other))
         postponement = other;
+    SmallVector<MeshRules> fusing(rules);
+    for (MeshRules &mesh : fusing)
+      mesh.fusesLate = true;
+    for (Postponement other : kPostponements)
+      if (attempt(fusing, other)) {
+        postponement = other;
+        rules = fusing;
+      }
+  }
   unsigned numTrials = 0;
-  for (Patience &mesh : patience)
+  /// Whether there may be another one, and it is worth it.
+  auto attemptOther = [&](auto &kept, auto other) {
+    if (kept == other || numTrials == kMostTrials)
+      return;
+    ++numTrials;
+    auto before = std::exchange(kept, other);
+    if (!attempt(rules, postponement))
+      kept = before;
+  };
+  for (MeshRules &mesh : rules)
     for (Patience other :
-         {Patience::Endless, Patience::Bounded, Patience::None}) {
-      Patience kept = mesh;
-      if (other == kept)
-        continue;
-      if (++numTrials > kMostTrials)
-        return;
-      mesh = other;
-      if (!attempt(patience, postponement))
-        mesh = kept;
-    }
+         {Patience::Endless, Patience::Bounded, Patience::None})
+      attemptOther(mesh.patience, other);
+  if (postponement.most > 0)
+    for (MeshRules &mesh : rules)
+      attemptOther(mesh.fusesLate, !mesh.fusesLate);
 }
 
 ChosenPairs mpmd::choosePairs(const BlockGraph &graph,
                               ArrayRef<std::vector<unsigned>> queues,
-                              ArrayRef<double> seconds, const BitVector &late,
+                              ArrayRef<double> seconds, const LateHalves &late,
                               ArrayRef<PairForms> pairs) {
   Form best(/*early=*/false, graph, queues, seconds, late, pairs);
   best.choose();

@@ -19,6 +19,7 @@
 #include "meshwright/Export/Pairs/MarkedPairs.h"
 #include "meshwright/Export/Pairs/OverlapChoice.h"
 #include <optional>
+#include <utility>
 
 namespace mlir::mpmd {
 
@@ -34,15 +35,17 @@ struct ChosenPairs {
   std::vector<bool> isChosen;
   /// Where that is the last of the members, whether the late half follows by itself.
   std::vector<bool> isEarly;
+  /// Fragments, each with a late half that hides its collectives, by position.
+  std::vector<std::pair<unsigned, unsigned>> withLate;
   /// What each mesh runs, in order; what becomes one fragment is side by side.
   std::vector<std::vector<unsigned>> order;
 };
 
 /// Chooses the pairs, their form, on which meshes they wait for their second part
-/// whatever that takes, and where the fragments of `late` go, which may be postponed.
+/// whatever that takes, and where late halves go, which may be postponed.
 ChosenPairs choosePairs(const BlockGraph &graph,
                         ArrayRef<std::vector<unsigned>> queues,
-                        ArrayRef<double> seconds, const BitVector &late,
+                        ArrayRef<double> seconds, const LateHalves &late,
                         ArrayRef<PairForms> pairs);
 
 } // namespace mlir::mpmd

@@ -90,8 +90,8 @@ class SimulatedStep:
     Attributes:
       item: position among the items.
       mesh: where it runs; of a transfer, where the value goes.
-      kind: `forward`, `backward`, `weight`, `overlapped`, a pair of a forward and a
-        backward, `optimizer`, `transfer`, `collective` or `other`.
+      kind: `forward`, `backward`, `weight`, `overlapped` for two of them as one
+        program, `optimizer`, `transfer`, `collective` or `other`.
       name: of the fragment, or `source -> target`.
       microbatch: None if it belongs to none.
       start_s, end_s: seconds since the step began.

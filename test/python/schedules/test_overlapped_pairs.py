@@ -96,6 +96,29 @@ def test_a_late_half_follows_its_pair():
     )
 
 
+def test_late_halves_hide_what_is_in_no_pair():
+    """While the pipeline drains, backwards run with late halves that have waited."""
+
+    def count(lowered):
+        """Pairs whose first part is a backward, too."""
+        firsts = [pair["overlapped"][0]["origins"] for pair in find_pairs(lowered)]
+        return sum(all(name.endswith("(1)") for name in names) for names in firsts)
+
+    timed = lower("Combined1F1B", shared=True, mpmd_schedule_device="h100")
+    assert count(timed) > 0
+    assert count(lower("Combined1F1B", shared=True)) == 0
+    whole = lower(
+        "Combined1F1B",
+        shared=True,
+        mpmd_schedule_device="h100",
+        mpmd_fuse_overlapped_pairs=False,
+    )
+    assert timed.simulate("h100").makespan_s < whole.simulate("h100").makespan_s
+    assert_close(
+        train(timed, "Combined1F1B", shared=True), train_plainly(4, 1, shared=True)
+    )
+
+
 @pytest.mark.parametrize(
     ("platform", "name"),
     [
