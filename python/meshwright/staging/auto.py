@@ -147,7 +147,8 @@ def divide(
     flat: Flat,
     count: int,
     outside: float = 0,
-    is_whole: bool = True,
+    times: int = 1,
+    is_ordered: bool = False,
     homes: Mapping[Any, int] = types.MappingProxyType({}),
 ) -> tuple[Stages, Division]:
     """Divides a body into this many stages.
@@ -157,15 +158,17 @@ def divide(
         instead, as if the values at the cuts had been saved.
       count: number of stages.
       outside: work on its gradients elsewhere, such as that of an optimizer.
-      is_whole: whether no other calls of the body fill the time in which a stage waits.
+      times: how often the body is called in a step.
+      is_ordered: whether a schedule lets other calls fill the time in which a stage
+        waits.
       homes: the stages of inputs that other bodies read, too.
 
     Raises:
       ValueError: it has fewer operations than that.
     """
     copied = copies(flat)
-    folds = is_whole or not any(item.transposes for item in flat.items)
-    order, cuts = _line_up(flat, count, copied, outside, folds, homes)
+    folds = not (is_ordered and any(item.transposes for item in flat.items))
+    order, cuts = _line_up(flat, count, copied, outside, times, folds, homes)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
@@ -180,7 +183,9 @@ def divide(
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other, other_cuts = _line_up(flat, count, copied, outside, folds, homes, apart)
+        other, other_cuts = _line_up(
+            flat, count, copied, outside, times, folds, homes, apart
+        )
         if len(other.items) < count:
             break
         other_stage, found = place_outside(flat, other, other_cuts, copied)
@@ -201,6 +206,7 @@ def _line_up(
     count: int,
     copied: Set[int],
     outside: float,
+    times: int,
     folds: bool,
     homes: Mapping[Any, int],
     apart: Set[int] = frozenset(),
@@ -211,30 +217,35 @@ def _line_up(
 
     If it may, a model that is applied to what it gave goes through the same stages
     again where that sends less and is even enough: its weights stay, and what it gave
-    goes back. With gradients no schedule orders that, so that microbatches do not.
+    goes back. With gradients no schedule orders that.
     """
     order = Lining(flat, copied, apart).order(outside)
     if len(order.items) < count:
         return order, []
     if homes and (found := cuts_at_homes(order, homes, count)) is not None:
         return order, found
-    cuts, worst, sent = _cut(order, count)
+    cuts, worst, sent = _cut(order, count, times)
     if folds:
         folded = Lining(flat, copied, apart).order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):
-            other_cuts, other_worst, other_sent = _cut(folded, count)
+            other_cuts, other_worst, other_sent = _cut(folded, count, times)
             limit = max(worst, UNEVEN * sum(folded.costs) / count)
             if other_worst <= limit and other_sent < sent:
                 return folded, other_cuts
     return order, cuts
 
 
-def _cut(order: Order, count: int) -> tuple[list[int], float, float]:
-    """The cuts of a line, the most that a part costs, and the bytes that are sent."""
+def _cut(order: Order, count: int, times: int) -> tuple[list[int], float, float]:
+    """The cuts of a line, the most that a part costs, and the bytes that are sent.
+
+    These are of one of this many calls, which share inputs.
+    """
     line = make_line(order.costs, [*order.spans, *order.inputs.values()])
     cuts = best_cuts(line, count)
     worst = max(part.sum() for part in np.split(line.cost, cuts))
-    return cuts, float(worst), float(line.crossing[cuts].sum())
+    made = make_line(order.costs, order.spans).crossing[cuts].sum()
+    inputs = line.crossing[cuts].sum() - made
+    return cuts, float(worst), float(made + inputs / times)
 
 
 class Divider:
@@ -246,8 +257,10 @@ class Divider:
       is_regular: whether each stage has one computation in each direction.
     """
 
-    def __init__(self, count: int, assigned: Mapping[str, str]):
+    def __init__(self, count: int, assigned: Mapping[str, str], is_scheduled: bool):
         self._count, self._assigned = count, assigned
+        self._is_scheduled = is_scheduled
+        self._times = 1
         self._done: dict[int, tuple[Any, Any]] = {}
         self._outside = 0.0
         # Of bodies that share weights, the stages of their inputs by position.
@@ -263,7 +276,7 @@ class Divider:
         # Several calls are microbatches, however much an optimizer does afterwards.
         if not calls or (len(calls) == 1 and 2 * called < whole):
             return self._body(closed, 0, is_whole=True)
-        self._outside = (whole - called) / len(calls)
+        self._outside, self._times = (whole - called) / len(calls), len(calls)
         self._find_homes(find_called(closed))
         return self._in(closed)
 
@@ -311,7 +324,10 @@ class Divider:
         inputs = flat.invars[len(flat.consts) :]
         known = self._homes.get((id(closed.jaxpr), transposes), {})
         homes = {inputs[at]: stage for at, stage in known.items()}
-        stages, division = divide(flat, self._count, self._outside, is_whole, homes)
+        is_ordered = self._is_scheduled and not is_whole
+        stages, division = divide(
+            flat, self._count, self._outside, self._times, is_ordered, homes
+        )
         self.divisions.append(division)
         new, regular = emit(closed, flat, stages.stage)
         self.is_regular &= regular

@@ -109,7 +109,8 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
 
 def _divide(closed: Any, config: Config) -> tuple[Any, Config]:
     """Cuts a program without marks into stages of equal cost."""
-    divider = Divider(config.auto_stages, config.name_to_mesh_assignment)
+    is_scheduled = config.schedule not in ("None", "NONE")
+    divider = Divider(config.auto_stages, config.name_to_mesh_assignment, is_scheduled)
     closed = divider.program(closed)
     divisions = tuple(divider.divisions)
     places = [cut.after for cut in divisions[0].cuts]

@@ -134,8 +134,9 @@ def test_weights_stay_on_their_meshes(gradient, model, is_accumulated):
     check(gradient, model, is_accumulated)
 
 
-def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights():
-    check(gradient_alone, iterated, is_accumulated=False)
+@pytest.mark.parametrize("is_accumulated", [True, False])
+def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(is_accumulated):
+    check(gradient_alone, iterated, is_accumulated)
 
 
 def by_hessian(f, x):
