@@ -3,77 +3,145 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/ActionInputs.h"
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
 
 using namespace meshwright;
 
-ActionInputs::ActionInputs(const Plan &plan) : plan(plan) {
-  if (!plan.graph.isChain())
-    links.emplace(plan.graph, plan.graph.countStages());
-  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
-    for (auto [index, action] : llvm::enumerate(list))
-      ids[{action.stage, static_cast<int>(action.kind)}].push_back(
-          {static_cast<uint32_t>(mesh), static_cast<uint32_t>(index)});
-  auto isBefore = [&](const ActionId &a, const ActionId &b) {
-    return getAction(a).microbatch < getAction(b).microbatch;
-  };
-  auto isSame = [&](const ActionId &a, const ActionId &b) {
-    return getAction(a).microbatch == getAction(b).microbatch;
-  };
-  for (auto &[key, list] : ids) {
-    if (!llvm::is_sorted(list, isBefore))
-      llvm::stable_sort(list, isBefore);
-    list.erase(std::unique(list.begin(), list.end(), isSame), list.end());
-    switch (static_cast<ActionKind>(key.second)) {
+//===----------------------------------------------------------------------===//
+// Where actions are
+//===----------------------------------------------------------------------===//
+
+/// How far `microbatch` is from the first one, beyond all places if it is before it.
+static uint64_t getPlace(int64_t microbatch, int64_t first) {
+  return static_cast<uint64_t>(microbatch) - static_cast<uint64_t>(first);
+}
+
+void ActionInputs::Work::add(int64_t microbatch, const ActionId &id) {
+  if (ids.empty())
+    first = microbatch;
+  bool isNext = getPlace(microbatch, first) == ids.size();
+  if (microbatches.empty() && !isNext)
+    for (size_t place = 0; place < ids.size(); ++place)
+      microbatches.push_back(first + static_cast<int64_t>(place));
+  if (!microbatches.empty())
+    microbatches.push_back(microbatch);
+  ids.push_back(id);
+}
+
+bool ActionInputs::Work::sort() {
+  if (microbatches.empty())
+    return true;
+  using Entry = std::pair<int64_t, ActionId>;
+  std::vector<Entry> entries;
+  entries.reserve(ids.size());
+  for (auto [microbatch, id] : llvm::zip_equal(microbatches, ids))
+    entries.emplace_back(microbatch, id);
+  llvm::stable_sort(entries, [](const Entry &a, const Entry &b) {
+    return a.first < b.first;
+  });
+  entries.erase(std::unique(entries.begin(), entries.end(),
+                            [](const Entry &a, const Entry &b) {
+                              return a.first == b.first;
+                            }),
+                entries.end());
+  bool areDifferent = entries.size() == ids.size();
+  ids.clear();
+  microbatches.clear();
+  for (const auto &[microbatch, id] : entries)
+    add(microbatch, id);
+  return areDifferent;
+}
+
+const ActionId *ActionInputs::Work::find(int64_t microbatch) const {
+  uint64_t place = getPlace(microbatch, first);
+  if (!microbatches.empty()) {
+    auto found = llvm::lower_bound(microbatches, microbatch);
+    if (found == microbatches.end() || *found != microbatch)
+      return nullptr;
+    place = found - microbatches.begin();
+  }
+  return place < ids.size() ? &ids[place] : nullptr;
+}
+
+uint32_t ActionInputs::findWork(int64_t stage, ActionKind kind) const {
+  auto found = numbers.find({stage, static_cast<int>(kind)});
+  return found == numbers.end() ? kNone : found->second;
+}
+
+const ActionId *ActionInputs::find(const Action &action) const {
+  uint32_t work = findWork(action.stage, action.kind);
+  return work == kNone ? nullptr : works[work].find(action.microbatch);
+}
+
+void ActionInputs::add(uint32_t mesh, llvm::ArrayRef<Action> list) {
+  for (auto [index, action] : llvm::enumerate(list)) {
+    auto [entry, isNew] = numbers.try_emplace(
+        {action.stage, static_cast<int>(action.kind)}, works.size());
+    if (isNew)
+      works.emplace_back(action.stage, action.kind);
+    works[entry->second].add(action.microbatch,
+                             {mesh, static_cast<uint32_t>(index)});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What they need
+//===----------------------------------------------------------------------===//
+
+/// Finds what each work needs.
+class ActionInputs::Linker {
+public:
+  Linker(ActionInputs &inputs, const StageGraph &graph);
+
+  void link(Work &work);
+
+private:
+  /// The stages that feed one, and those that it feeds.
+  llvm::SmallVector<int64_t, 2> listBefore(int64_t stage) const;
+  llvm::SmallVector<int64_t, 2> listAfter(int64_t stage) const;
+  /// Adds a need, and says of which work.
+  uint32_t add(Work &work, int64_t stage, ActionKind kind,
+               uint32_t unless = kNone);
+  void addBackward(Work &work, int64_t stage);
+  void addAll(Work &work, const std::set<int64_t> &parts, ActionKind kind);
+
+  const ActionInputs &inputs;
+  std::set<int64_t> stages; ///< Those of the chain that have work.
+  /// The stages that have parts of the vocabulary.
+  std::set<int64_t> embeddings, heads;
+  std::optional<StageLinks> links; ///< Of a graph of towers.
+};
+
+ActionInputs::Linker::Linker(ActionInputs &inputs, const StageGraph &graph)
+    : inputs(inputs) {
+  if (!graph.isChain())
+    links.emplace(graph, graph.countStages());
+  for (const Work &work : inputs.works)
+    switch (work.kind) {
     case ActionKind::Forward:
     case ActionKind::Backward:
     case ActionKind::Input:
     case ActionKind::Weight:
-      stages.insert(key.first);
+      stages.insert(work.stage);
       break;
     case ActionKind::Embedding:
     case ActionKind::EmbeddingBackward:
-      embeddings.insert(key.first);
+      embeddings.insert(work.stage);
       break;
     case ActionKind::Head:
     case ActionKind::HeadBackward:
-      heads.insert(key.first);
+      heads.insert(work.stage);
       break;
     }
-  }
 }
 
-const ActionId *ActionInputs::find(int64_t stage, int64_t microbatch,
-                                   ActionKind kind) const {
-  auto it = ids.find({stage, static_cast<int>(kind)});
-  if (it == ids.end())
-    return nullptr;
-  llvm::ArrayRef<ActionId> list = it->second;
-  auto getMicrobatch = [&](const ActionId &id) {
-    return getAction(id).microbatch;
-  };
-  // Nearly always there is one for each microbatch.
-  uint64_t place = static_cast<uint64_t>(microbatch) -
-                   static_cast<uint64_t>(getMicrobatch(list.front()));
-  if (place < list.size() && getMicrobatch(list[place]) == microbatch)
-    return &list[place];
-  const ActionId *found =
-      llvm::lower_bound(list, microbatch, [&](const ActionId &id, int64_t m) {
-        return getMicrobatch(id) < m;
-      });
-  return found != list.end() && getMicrobatch(*found) == microbatch ? found
-                                                                    : nullptr;
-}
-
-const ActionId *ActionInputs::findBackward(int64_t stage,
-                                           int64_t microbatch) const {
-  const ActionId *whole = find(stage, microbatch, ActionKind::Backward);
-  return whole ? whole : find(stage, microbatch, ActionKind::Input);
-}
-
-llvm::SmallVector<int64_t, 2> ActionInputs::listBefore(int64_t stage) const {
+llvm::SmallVector<int64_t, 2>
+ActionInputs::Linker::listBefore(int64_t stage) const {
   if (links)
     return links->before[stage];
   auto it = stages.lower_bound(stage);
@@ -82,7 +150,8 @@ llvm::SmallVector<int64_t, 2> ActionInputs::listBefore(int64_t stage) const {
   return {*std::prev(it)};
 }
 
-llvm::SmallVector<int64_t, 2> ActionInputs::listAfter(int64_t stage) const {
+llvm::SmallVector<int64_t, 2>
+ActionInputs::Linker::listAfter(int64_t stage) const {
   if (links)
     return links->after[stage];
   auto it = stages.upper_bound(stage);
@@ -91,51 +160,87 @@ llvm::SmallVector<int64_t, 2> ActionInputs::listAfter(int64_t stage) const {
   return {*it};
 }
 
-llvm::SmallVector<const ActionId *, 2>
-ActionInputs::get(const Action &action) const {
-  llvm::SmallVector<const ActionId *, 2> inputs;
-  auto add = [&](const ActionId *id) {
-    if (id)
-      inputs.push_back(id);
-  };
-  auto addAll = [&](const std::set<int64_t> &parts, ActionKind kind) {
-    for (int64_t stage : parts)
-      add(find(stage, action.microbatch, kind));
-  };
-  switch (action.kind) {
+uint32_t ActionInputs::Linker::add(Work &work, int64_t stage, ActionKind kind,
+                                   uint32_t unless) {
+  uint32_t needed = inputs.findWork(stage, kind);
+  if (needed != kNone)
+    work.needs.push_back({needed, unless});
+  return needed;
+}
+
+/// The backward of a stage as a whole, else the half that others wait for.
+void ActionInputs::Linker::addBackward(Work &work, int64_t stage) {
+  uint32_t whole = add(work, stage, ActionKind::Backward);
+  add(work, stage, ActionKind::Input, /*unless=*/whole);
+}
+
+void ActionInputs::Linker::addAll(Work &work, const std::set<int64_t> &parts,
+                                  ActionKind kind) {
+  for (int64_t stage : parts)
+    add(work, stage, kind);
+}
+
+void ActionInputs::Linker::link(Work &work) {
+  switch (work.kind) {
   case ActionKind::Forward:
-    if (auto before = listBefore(action.stage); !before.empty())
+    if (auto before = listBefore(work.stage); !before.empty())
       for (int64_t stage : before)
-        add(find(stage, action.microbatch, ActionKind::Forward));
+        add(work, stage, ActionKind::Forward);
     else
-      addAll(embeddings, ActionKind::Embedding);
-    break;
+      addAll(work, embeddings, ActionKind::Embedding);
+    return;
   case ActionKind::Backward:
   case ActionKind::Input:
-    add(find(action.stage, action.microbatch, ActionKind::Forward));
-    if (auto after = listAfter(action.stage); !after.empty())
+    add(work, work.stage, ActionKind::Forward);
+    if (auto after = listAfter(work.stage); !after.empty())
       for (int64_t stage : after)
-        add(findBackward(stage, action.microbatch));
+        addBackward(work, stage);
     else
-      addAll(heads, ActionKind::HeadBackward);
-    break;
+      addAll(work, heads, ActionKind::HeadBackward);
+    return;
   case ActionKind::Weight:
-    add(find(action.stage, action.microbatch, ActionKind::Input));
-    break;
+    add(work, work.stage, ActionKind::Input);
+    return;
   case ActionKind::Embedding:
-    break;
+    return;
   case ActionKind::EmbeddingBackward:
-    add(find(action.stage, action.microbatch, ActionKind::Embedding));
+    add(work, work.stage, ActionKind::Embedding);
     if (!stages.empty())
-      add(findBackward(*stages.begin(), action.microbatch));
-    break;
+      addBackward(work, *stages.begin());
+    return;
   case ActionKind::Head:
     if (!stages.empty())
-      add(find(*stages.rbegin(), action.microbatch, ActionKind::Forward));
-    break;
+      add(work, *stages.rbegin(), ActionKind::Forward);
+    return;
   case ActionKind::HeadBackward:
-    addAll(heads, ActionKind::Head);
-    break;
+    addAll(work, heads, ActionKind::Head);
+    return;
   }
-  return inputs;
+  llvm_unreachable("unknown kind of action");
+}
+
+void ActionInputs::link(const StageGraph &graph) {
+  for (Work &work : works)
+    isRepeated |= !work.sort();
+  Linker linker(*this, graph);
+  for (Work &work : works)
+    linker.link(work);
+}
+
+ActionInputs::ActionInputs(const Plan &plan) {
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
+    add(mesh, list);
+  link(plan.graph);
+}
+
+llvm::SmallVector<const ActionId *, 2>
+ActionInputs::get(const Action &action) const {
+  llvm::SmallVector<const ActionId *, 2> found;
+  uint32_t work = findWork(action.stage, action.kind);
+  if (work == kNone)
+    return found;
+  for (const Need &need : works[work].needs)
+    if (const ActionId *id = find(need, action.microbatch))
+      found.push_back(id);
+  return found;
 }
