@@ -5,7 +5,7 @@
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Schedule/ActionInputs.h"
-#include "llvm/ADT/DenseMap.h"
+#include "meshwright/Simulator/Pipeline/PlanActivities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -38,7 +38,7 @@ namespace {
 class Builder {
 public:
   Builder(const Plan &plan, const PipelineModel &model)
-      : plan(plan), model(model), inputs(plan) {}
+      : plan(plan), model(model), inputs(plan), activities(model, workload) {}
 
   Workload build();
 
@@ -55,7 +55,6 @@ private:
   const StageModel &getStage(const Action &action) const {
     return model.get(action.stage, action.microbatch);
   }
-  void addMeshes();
   void addSteps();
   void addOptimizers();
   const Action &getAction(const ActionId &id) const {
@@ -66,9 +65,6 @@ private:
   void readOwn(const ActionId &input, const ActionId &id);
   void readOther(const ActionId &input, const ActionId &id);
 
-  uint32_t getActivity(llvm::ArrayRef<Action> step, uint32_t mesh);
-  uint32_t getTransfer(uint32_t from, uint32_t to, const StageTransfer &cost,
-                       int64_t stage);
   void send(const ActionId &maker, uint32_t consumer,
             const StageTransfer &cost);
   uint32_t makeValue(uint32_t producer, int64_t bytes);
@@ -80,16 +76,9 @@ private:
   const PipelineModel &model;
   ActionInputs inputs;
   Workload workload;
+  PlanActivities activities;
   /// By mesh and place, as the plan has them.
   std::vector<std::vector<Made>> made;
-  /// By the stages of their microbatches.
-  using StepKey = std::pair<std::pair<int64_t, int64_t>, int>;
-  llvm::DenseMap<std::pair<std::pair<StepKey, uint32_t>,
-                           std::pair<const StageModel *, const StageModel *>>,
-                 uint32_t>
-      activities;
-  llvm::DenseMap<std::pair<std::pair<uint32_t, uint32_t>, int64_t>, uint32_t>
-      transfers;
   /// Pairs of producer and reader, in no order.
   std::vector<std::pair<uint32_t, uint32_t>> reads;
 };
@@ -112,59 +101,6 @@ ItemKind meshwright::getItemKind(ActionKind kind) {
   llvm_unreachable("unknown kind of action");
 }
 
-void Builder::addMeshes() {
-  workload.meshes = model.meshes;
-  for (size_t mesh = workload.meshes.size(); mesh < plan.meshes.size(); ++mesh)
-    workload.meshes.push_back({"m" + std::to_string(mesh)});
-  workload.queues.resize(workload.meshes.size());
-  workload.peakFlops = model.peakFlops;
-  workload.linksContend = model.linksContend;
-}
-
-/// The activity of an action, or of a pair that runs as one step.
-uint32_t Builder::getActivity(llvm::ArrayRef<Action> step, uint32_t mesh) {
-  const Action &first = step.front();
-  int kind = static_cast<int>(first.kind) * 16;
-  int64_t other = -1;
-  if (step.size() == 2) {
-    kind += 1 + static_cast<int>(step[1].kind);
-    other = step[1].stage;
-  }
-  auto [entry, isNew] =
-      activities.try_emplace({{StepKey{{first.stage, other}, kind}, mesh},
-                              {&getStage(first), &getStage(step.back())}},
-                             workload.activities.size());
-  if (!isNew)
-    return entry->second;
-  Workload::Activity &activity = workload.activities.emplace_back();
-  activity.kind =
-      step.size() == 2 ? ItemKind::Overlapped : getItemKind(first.kind);
-  activity.mesh = activity.source = mesh;
-  activity.stage = static_cast<int32_t>(first.stage);
-  for (const Action &action : step) {
-    const StageModel &stage = getStage(action);
-    activity.name += (activity.name.empty() ? "" : "+") +
-                     std::to_string(action.stage) + getLetter(action.kind);
-    addCount(activity.duration, stage.times.get(action.kind));
-    bool goesForward = isForward(action.kind);
-    activity.temporaryBytes = std::max(
-        activity.temporaryBytes, goesForward ? stage.forwardTemporaryBytes
-                                             : stage.backwardTemporaryBytes);
-    // The halves of a backward do about as much each.
-    bool isHalf =
-        action.kind == ActionKind::Input || action.kind == ActionKind::Weight;
-    activity.flops += goesForward ? stage.forwardFlops
-                      : isHalf    ? stage.backwardFlops / 2
-                                  : stage.backwardFlops;
-  }
-  if (step.size() == 2)
-    activity.duration = PipelineCosts::getPairTime(
-        getStage(first).times,
-        model.get(first.stage, step.back().microbatch).times,
-        activity.duration);
-  return entry->second;
-}
-
 void Builder::addSteps() {
   size_t numActions = plan.countActions();
   workload.items.reserve(2 * numActions);
@@ -175,7 +111,7 @@ void Builder::addSteps() {
     for (size_t i = 0; i < list.size();) {
       llvm::ArrayRef<Action> step =
           llvm::ArrayRef(list).slice(i, list[i].joinsNext ? 2 : 1);
-      uint32_t item = workload.addItem(getActivity(step, mesh),
+      uint32_t item = workload.addItem(activities.getStep(step, mesh),
                                        step.front().microbatch, {});
       for (size_t end = i + step.size(); i < end; ++i)
         ofMesh[i].item = item;
@@ -227,26 +163,6 @@ uint32_t Builder::makeValue(uint32_t producer, int64_t bytes) {
                            bytes);
 }
 
-uint32_t Builder::getTransfer(uint32_t from, uint32_t to,
-                              const StageTransfer &cost, int64_t stage) {
-  // Both directions between two stages have activities of their own.
-  auto [entry, isNew] =
-      transfers.try_emplace({{from, to}, stage}, workload.activities.size());
-  if (!isNew)
-    return entry->second;
-  Workload::Activity &activity = workload.activities.emplace_back();
-  activity.kind = ItemKind::Transfer;
-  activity.source = from;
-  activity.mesh = to;
-  activity.stage = static_cast<int32_t>(stage);
-  activity.name =
-      workload.meshes[from].name + " -> " + workload.meshes[to].name;
-  activity.duration = cost.duration;
-  activity.latency = cost.latency;
-  activity.bytes = cost.bytes;
-  return entry->second;
-}
-
 /// What an action gives to other stages is one value, however many read it.
 uint32_t Builder::makeSent(const ActionId &maker, int64_t bytes) {
   Made &found = getMade(maker);
@@ -265,7 +181,8 @@ void Builder::send(const ActionId &maker, uint32_t consumer,
   }
   const Action &action = getAction(maker);
   uint32_t item = workload.addItem(
-      getTransfer(maker.mesh, to, cost, action.stage), action.microbatch, {});
+      activities.getTransfer(maker.mesh, to, cost, action.stage),
+      action.microbatch, {});
   read(item, makeSent(maker, cost.deviceBytes));
   read(consumer, workload.addValue(to, item, cost.deviceBytes));
 }
@@ -339,7 +256,7 @@ void Builder::placeReads() {
 }
 
 Workload Builder::build() {
-  addMeshes();
+  activities.addMeshes(plan.meshes.size());
   addSteps();
   addOptimizers();
   countReaders();
