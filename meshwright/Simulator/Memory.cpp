@@ -10,11 +10,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/TensorBytes.h"
+#include "meshwright/Simulator/HeldMemory.h"
 #include "meshwright/Simulator/Run.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
-#include <limits>
 
 using namespace meshwright;
 
@@ -71,48 +71,19 @@ void MeshMemory::listPeak(llvm::ArrayRef<uint32_t> values) {
   }
   if (workload.meshes[mesh].codeBytes > 0)
     addCount(shares["code"], workload.meshes[mesh].codeBytes);
-  for (const auto &share : shares)
-    found.peak.push_back({share.first().str(), share.second});
-  llvm::sort(found.peak, [](const auto &a, const auto &b) {
-    return std::make_pair(-a.bytes, llvm::StringRef(a.what)) <
-           std::make_pair(-b.bytes, llvm::StringRef(b.what));
-  });
+  found.peak = listShares(shares);
 }
 
 void MeshMemory::account(llvm::ArrayRef<uint32_t> values, bool withLevels) {
-  std::vector<Simulation::Level> changes;
-  auto hold = [&](Ticks begin, Ticks end, int64_t bytes) {
-    if (bytes == 0 || begin == end)
-      return;
-    changes.push_back({begin, bytes});
-    changes.push_back({end, -bytes});
-  };
-  hold(0, simulation.makespan, workload.meshes[mesh].codeBytes);
+  HeldMemory memory;
+  memory.hold(0, simulation.makespan, workload.meshes[mesh].codeBytes);
   for (uint32_t index : values)
-    hold(getBegin(workload.values[index]), ends[index],
-         workload.values[index].bytes);
+    memory.hold(getBegin(workload.values[index]), ends[index],
+                workload.values[index].bytes);
   for (uint32_t item : workload.queues[mesh])
-    hold(simulation.start[item], simulation.stop[item],
-         workload.getActivity(item).temporaryBytes);
-  llvm::sort(changes,
-             [](const auto &a, const auto &b) { return a.time < b.time; });
-  Simulation::Mesh &found = simulation.meshes[mesh];
-  // Values may be of shapes that no machine holds.
-  __extension__ __int128 sum = 0;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    sum += changes[i].bytes;
-    auto bytes = static_cast<int64_t>(
-        std::min<decltype(sum)>(sum, std::numeric_limits<int64_t>::max()));
-    if (i + 1 < changes.size() && changes[i + 1].time == changes[i].time)
-      continue;
-    if (bytes > found.peakBytes) {
-      found.peakBytes = bytes;
-      found.peakTime = changes[i].time;
-    }
-    if (withLevels &&
-        (found.levels.empty() || found.levels.back().bytes != bytes))
-      found.levels.push_back({changes[i].time, bytes});
-  }
+    memory.hold(simulation.start[item], simulation.stop[item],
+                workload.getActivity(item).temporaryBytes);
+  memory.findPeak(simulation.meshes[mesh], withLevels);
   listPeak(values);
 }
 

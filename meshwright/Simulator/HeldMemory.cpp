@@ -1,0 +1,51 @@
+//===- HeldMemory.cpp - What a mesh holds over time -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/HeldMemory.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+using namespace meshwright;
+
+void HeldMemory::hold(Ticks begin, Ticks end, int64_t bytes) {
+  if (bytes == 0 || begin == end)
+    return;
+  changes.push_back({begin, bytes});
+  changes.push_back({end, -bytes});
+}
+
+void HeldMemory::findPeak(Simulation::Mesh &mesh, bool withLevels) {
+  llvm::sort(changes,
+             [](const auto &a, const auto &b) { return a.time < b.time; });
+  // Values may be of shapes that no machine holds.
+  __extension__ __int128 sum = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    sum += changes[i].bytes;
+    auto bytes = static_cast<int64_t>(
+        std::min<decltype(sum)>(sum, std::numeric_limits<int64_t>::max()));
+    if (i + 1 < changes.size() && changes[i + 1].time == changes[i].time)
+      continue;
+    if (bytes > mesh.peakBytes) {
+      mesh.peakBytes = bytes;
+      mesh.peakTime = changes[i].time;
+    }
+    if (withLevels &&
+        (mesh.levels.empty() || mesh.levels.back().bytes != bytes))
+      mesh.levels.push_back({changes[i].time, bytes});
+  }
+}
+
+std::vector<Simulation::Share>
+meshwright::listShares(const llvm::StringMap<int64_t> &shares) {
+  std::vector<Simulation::Share> listed;
+  for (const auto &share : shares)
+    listed.push_back({share.first().str(), share.second});
+  llvm::sort(listed, [](const auto &a, const auto &b) {
+    return std::make_pair(-a.bytes, llvm::StringRef(a.what)) <
+           std::make_pair(-b.bytes, llvm::StringRef(b.what));
+  });
+  return listed;
+}
