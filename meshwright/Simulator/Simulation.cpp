@@ -5,6 +5,7 @@
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Run.h"
+#include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
@@ -12,18 +13,12 @@
 
 using namespace meshwright;
 
-static double getPart(Ticks busy, Ticks makespan) {
-  return makespan == 0
-             ? 0
-             : static_cast<double>(busy) / static_cast<double>(makespan);
-}
-
 static void summarizeMeshes(const Workload &workload, Simulation &simulation) {
   simulation.meshes.resize(workload.meshes.size());
   for (auto [mesh, queue] : llvm::zip(simulation.meshes, workload.queues)) {
     for (uint32_t item : queue)
       mesh.busy += workload.getActivity(item).duration;
-    mesh.bubble = 1 - getPart(mesh.busy, simulation.makespan);
+    mesh.bubble = getIdlePart(mesh.busy, simulation.makespan);
     if (queue.empty())
       continue;
     mesh.firstStart = simulation.start[queue.front()];
@@ -64,13 +59,15 @@ meshwright::getEndNames(const Workload &workload,
   return {source, target};
 }
 
-static void findCriticalPath(Simulation &simulation) {
+static void findCriticalPath(const Workload &workload, Simulation &simulation) {
   if (simulation.stop.empty())
     return;
   uint32_t item = llvm::find(simulation.stop, simulation.makespan) -
                   simulation.stop.begin();
   for (; item != kNoItem; item = simulation.waitedFor[item])
-    simulation.criticalPath.push_back(item);
+    simulation.criticalPath.push_back(
+        {item, workload.items[item].activity, workload.items[item].microbatch,
+         simulation.start[item], simulation.stop[item]});
   std::reverse(simulation.criticalPath.begin(), simulation.criticalPath.end());
 }
 
@@ -107,7 +104,7 @@ llvm::Expected<Simulation> meshwright::simulate(const Workload &workload,
   }
   summarizeMeshes(workload, simulation);
   summarizeEdges(workload, simulation);
-  findCriticalPath(simulation);
+  findCriticalPath(workload, simulation);
   simulation.utilization = findUtilization(workload, simulation.makespan);
   accountMemory(workload, simulation, withLevels);
   return simulation;

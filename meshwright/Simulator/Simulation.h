@@ -50,6 +50,13 @@ struct Simulation {
     /// The smallest slack of them.
     Ticks slack = 0;
   };
+  /// An item of the critical path.
+  struct PathItem {
+    uint32_t item;
+    uint32_t activity;
+    int32_t microbatch; ///< -1 if none.
+    Ticks start, stop;
+  };
 
   // For each item:
   std::vector<Ticks> start, stop;
@@ -63,7 +70,7 @@ struct Simulation {
   std::vector<Edge> edges; ///< By source, target and host way.
   /// Items, the first one first, each of which could start when the one before
   /// ended (or, where the issuing thread is late, had been issued).
-  std::vector<uint32_t> criticalPath;
+  std::vector<PathItem> criticalPath;
   /// FLOPs, as a part of what all devices could have done in the makespan.
   /// Negative if unknown.
   double utilization = -1;

@@ -48,7 +48,8 @@ private:
   void writeMesh(const Simulation::Mesh &mesh, bool withLevels);
   void writeTraffic(const Workload::Traffic &traffic);
   void writeEdge(const Simulation::Edge &edge);
-  void writeCore(uint32_t item);
+  void writeCore(const Workload::Activity &activity, int32_t microbatch,
+                 Ticks start, Ticks stop);
   void writeItem(uint32_t item);
   /// The item before `item` on its mesh or link, and what it reads.
   void listCauses(uint32_t item, llvm::SmallVectorImpl<uint32_t> &causes);
@@ -103,14 +104,14 @@ void Writer::writeTraffic(const Workload::Traffic &traffic) {
 }
 
 /// What the critical path and the list of items say alike.
-void Writer::writeCore(uint32_t item) {
-  const Workload::Activity &activity = workload.getActivity(item);
+void Writer::writeCore(const Workload::Activity &activity, int32_t microbatch,
+                       Ticks start, Ticks stop) {
   writeText("mesh", getMeshName(activity.mesh));
   json.attribute("kind", getName(activity.kind));
   writeText("name", activity.name);
-  writeNumberOrNull("microbatch", workload.items[item].microbatch);
-  writeTime("start_s", simulation.start[item]);
-  writeTime("end_s", simulation.stop[item]);
+  writeNumberOrNull("microbatch", microbatch);
+  writeTime("start_s", start);
+  writeTime("end_s", stop);
 }
 
 void Writer::listCauses(uint32_t item,
@@ -135,7 +136,8 @@ void Writer::listCauses(uint32_t item,
 
 void Writer::writeItem(uint32_t item) {
   const Workload::Activity &activity = workload.getActivity(item);
-  writeCore(item);
+  writeCore(activity, workload.items[item].microbatch, simulation.start[item],
+            simulation.stop[item]);
   writeText("source", getMeshName(activity.source));
   json.attributeArray("origins", [&] {
     for (const std::string &origin : activity.origins)
@@ -178,10 +180,11 @@ void Writer::write(bool withItems) {
       json.object([&] { writeTraffic(traffic); });
   });
   json.attributeArray("critical_path", [&] {
-    for (uint32_t item : simulation.criticalPath)
+    for (const Simulation::PathItem &item : simulation.criticalPath)
       json.object([&] {
-        json.attribute("item", static_cast<int64_t>(item));
-        writeCore(item);
+        json.attribute("item", static_cast<int64_t>(item.item));
+        writeCore(workload.activities[item.activity], item.microbatch,
+                  item.start, item.stop);
       });
   });
   if (withItems) {

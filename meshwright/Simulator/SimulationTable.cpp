@@ -101,8 +101,8 @@ static void printPath(const Workload &workload, const Simulation &simulation,
     Ticks time = 0;
   };
   llvm::MapVector<llvm::StringRef, Part> parts;
-  for (uint32_t item : simulation.criticalPath) {
-    const Workload::Activity &activity = workload.getActivity(item);
+  for (const Simulation::PathItem &item : simulation.criticalPath) {
+    const Workload::Activity &activity = workload.activities[item.activity];
     Part &part = parts[activity.name];
     ++part.count;
     // Transfers that wait for a link run while those before are on their way.

@@ -15,6 +15,13 @@ Ticks meshwright::toTicks(double seconds) {
   return static_cast<Ticks>(std::llround(ticks < kLongest ? ticks : kLongest));
 }
 
+double meshwright::getIdlePart(Ticks busy, Ticks makespan) {
+  double part = makespan == 0
+                    ? 0
+                    : static_cast<double>(busy) / static_cast<double>(makespan);
+  return 1 - part;
+}
+
 std::string meshwright::toSeconds(Ticks ticks) {
   constexpr Ticks kSecond = static_cast<Ticks>(kTicksPerSecond);
   std::string text = std::to_string(ticks / kSecond);

@@ -19,6 +19,9 @@ std::string toSeconds(Ticks ticks);
 /// Four significant characters and a unit, such as `12.5 ms`.
 std::string toDuration(Ticks ticks);
 
+/// The part of a makespan in which a mesh idles that is busy that long.
+double getIdlePart(Ticks busy, Ticks makespan);
+
 } // namespace meshwright
 
 #endif

@@ -117,11 +117,10 @@ TEST(PlanWorkloadTest, TimesAreThoseOfTheTimeline) {
         EXPECT_EQ(mesh.busy, busy);
       // Somebody is never early, and the path has no gap.
       Ticks time = 0;
-      Workload workload = makeWorkload(*plan, PipelineModel::make(costs));
-      for (uint32_t item : found.criticalPath) {
-        EXPECT_EQ(found.start[item], time);
-        EXPECT_EQ(found.slack[item], 0);
-        time = found.stop[item];
+      for (const Simulation::PathItem &item : found.criticalPath) {
+        EXPECT_EQ(item.start, time);
+        EXPECT_EQ(found.slack[item.item], 0);
+        time = item.stop;
       }
       EXPECT_EQ(time, found.makespan);
     }
