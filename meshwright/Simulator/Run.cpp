@@ -246,7 +246,7 @@ static llvm::Error explainLength(const Workload &workload) {
 /// Leaves their memory to what follows: there may be ten million.
 void Run::forgetLinks() {
   for (std::vector<uint32_t> *links : {&firstConsumer, &consumers, &pending})
-    *links = {};
+    std::vector<uint32_t>().swap(*links);
 }
 
 llvm::Error Run::run() {
