@@ -11,6 +11,7 @@ using namespace meshwright;
 std::vector<ChunkOfMicrobatch>
 meshwright::numberUnits(int64_t microbatches, int64_t chunks, int64_t group) {
   std::vector<ChunkOfMicrobatch> units;
+  units.reserve(microbatches * chunks);
   for (int64_t begin = 0; begin < microbatches; begin += group)
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       for (int64_t i = begin; i < std::min(begin + group, microbatches); ++i)
@@ -25,6 +26,7 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
   auto count = static_cast<int64_t>(units.size());
   int64_t lead = std::clamp<int64_t>(alternation.lead, 1, count);
   ActionList list;
+  list.reserve(count * (alternation.lag ? 3 : 2));
   auto forward = [&](int64_t unit) {
     auto [microbatch, chunk] = units[unit];
     list.push_back(
