@@ -10,6 +10,7 @@
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Simulator/Comparison.h"
+#include "meshwright/Simulator/Pipeline/PlanSummary.h"
 #include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/ByteSize.h"
 #include "meshwright/Text/TextTable.h"
@@ -120,16 +121,21 @@ static LogicalResult checkMemory(const Workload &workload,
       toScaled(static_cast<double>(limit), "B"));
 }
 
+static LogicalResult printResult(const Workload &workload,
+                                 const Simulation &simulation, int64_t limit) {
+  if (asJson)
+    writeJson(workload, simulation, llvm::outs(), withItems);
+  else
+    printTable(workload, simulation, llvm::outs());
+  return checkMemory(workload, simulation, limit);
+}
+
 static LogicalResult printSimulation(const Workload &workload, int64_t limit) {
   llvm::Expected<Simulation> simulation =
       simulate(workload, asJson && withItems);
   if (!simulation)
     return reportError(llvm::toString(simulation.takeError()));
-  if (asJson)
-    writeJson(workload, *simulation, llvm::outs(), withItems);
-  else
-    printTable(workload, *simulation, llvm::outs());
-  return checkMemory(workload, *simulation, limit);
+  return printResult(workload, *simulation, limit);
 }
 
 static LogicalResult printComparison(const PipelineModel &model,
@@ -224,11 +230,19 @@ static llvm::Expected<Plan> makePlan(const Schedule &schedule,
   return std::move(made->plan);
 }
 
-static LogicalResult simulatePlan(Plan plan, const PipelineModel &model,
+/// Of millions of actions, those of which nothing is printed one by one are not made
+/// items of a workload.
+static LogicalResult simulatePlan(Plan plan, const PipelineCosts &costs,
                                   int64_t limit) {
-  Workload workload = makeWorkload(plan, model);
-  plan = {}; // May have millions of actions.
-  return printSimulation(workload, limit);
+  if (withItems) {
+    Workload workload = makeWorkload(plan, PipelineModel::make(costs));
+    plan = {};
+    return printSimulation(workload, limit);
+  }
+  llvm::Expected<PlanSummary> summary = summarizePlan(std::move(plan), costs);
+  if (!summary)
+    return reportError(llvm::toString(summary.takeError()));
+  return printResult(summary->workload, summary->simulation, limit);
 }
 
 static LogicalResult runPlan(int64_t limit) {
@@ -263,9 +277,9 @@ static LogicalResult runPlan(int64_t limit) {
     if (llvm::Error error = times.scaleMicrobatches(scales, count))
       return reportError(llvm::toString(std::move(error)));
   }
-  PipelineModel model = PipelineModel::make(scale(times.costs));
+  PipelineCosts costsInTicks = scale(times.costs);
   if (plan)
-    return simulatePlan(std::move(*plan), model, limit);
+    return simulatePlan(std::move(*plan), costsInTicks, limit);
   int64_t numStages = times.costs.stages.size();
   int64_t numMeshes = meshes > 0 ? int64_t(meshes) : numStages;
   if (numMeshes < 1)
@@ -273,8 +287,8 @@ static LogicalResult runPlan(int64_t limit) {
                        "with the times of each stage");
   int64_t chunks = std::max<int64_t>(1, numStages / numMeshes);
   if (!schedules.empty())
-    return printComparison(model, {{}, {}, numMeshes, numMeshes * chunks, 0},
-                           limit);
+    return printComparison(PipelineModel::make(costsInTicks),
+                           {{}, {}, numMeshes, numMeshes * chunks, 0}, limit);
   const Schedule *found = findSchedule(name);
   if (!found)
     return reportError("unknown pipeline schedule '" + name + "', " +
@@ -287,7 +301,7 @@ static LogicalResult runPlan(int64_t limit) {
   llvm::Expected<Plan> made = makePlan(*found, shape, times);
   if (!made)
     return reportError(llvm::toString(made.takeError()));
-  return simulatePlan(std::move(*made), model, limit);
+  return simulatePlan(std::move(*made), costsInTicks, limit);
 }
 
 static LogicalResult run() {

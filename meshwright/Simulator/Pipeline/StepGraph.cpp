@@ -1,0 +1,115 @@
+//===- StepGraph.cpp - The steps of a plan, and what they read ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/Pipeline/StepGraph.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+
+using namespace meshwright;
+
+bool StepGraph::canHave(const Plan &plan) {
+  return llvm::all_of(plan.meshes, [](const ActionList &list) {
+    return llvm::all_of(list, [](const Action &action) {
+      return action.microbatch >= 0 &&
+             action.microbatch <= std::numeric_limits<int32_t>::max();
+    });
+  });
+}
+
+StepGraph::StepGraph(Plan plan) : meshes(plan.meshes.size()) {
+  for (auto [mesh, list] : llvm::enumerate(plan.meshes)) {
+    addList(mesh, list);
+    ActionList().swap(list);
+  }
+  inputs.link(plan.graph);
+  linkWorks();
+  sequenceChunks = plan.sequenceChunks;
+  graph = std::move(plan.graph);
+}
+
+void StepGraph::addList(uint32_t mesh, llvm::ArrayRef<Action> list) {
+  inputs.add(mesh, list);
+  std::vector<Entry> &entries = meshes[mesh];
+  entries.reserve(list.size());
+  bool isSecond = false;
+  for (const Action &action : list) {
+    bool joinsNext = action.joinsNext && !isSecond;
+    entries.push_back({inputs.findWork(action.stage, action.kind), joinsNext,
+                       static_cast<int32_t>(action.microbatch)});
+    hasPairs |= joinsNext;
+    isSecond = joinsNext;
+  }
+}
+
+void StepGraph::addLink(uint32_t work, const Link &link) {
+  readers[link.need.work].push_back(
+      {work, static_cast<uint32_t>(links[work].size())});
+  links[work].push_back(link);
+}
+
+void StepGraph::linkWorks() {
+  llvm::ArrayRef<ActionInputs::Work> works = inputs.getWorks();
+  links.resize(works.size());
+  readers.resize(works.size());
+  for (auto [number, work] : llvm::enumerate(works)) {
+    for (const ActionInputs::Need &need : work.needs) {
+      bool isOwn = works[need.work].stage == work.stage;
+      addLink(number, {need, isOwn,
+                       isOwn && work.kind != ActionKind::Input &&
+                           work.kind != ActionKind::Weight});
+    }
+    if (work.kind != ActionKind::Weight)
+      continue;
+    // The gradients of weights are made of what the forward has kept.
+    uint32_t forward = inputs.findWork(work.stage, ActionKind::Forward);
+    if (forward != ActionInputs::kNone)
+      addLink(number, {{forward}, /*isOwn=*/true, /*isKept=*/true});
+  }
+}
+
+bool StepGraph::isComplete() const {
+  if (inputs.hasRepeated())
+    return false;
+  for (auto [mesh, entries] : llvm::enumerate(meshes))
+    for (const Entry &entry : entries)
+      if (const ActionInputs::Work &work = inputs.getWorks()[entry.work];
+          work.kind == ActionKind::Weight &&
+          !inputs.find(
+              {work.stage, ActionKind::Input, int64_t(entry.microbatch)}))
+        return false;
+  return true;
+}
+
+Action StepGraph::getAction(const ActionId &id) const {
+  const Entry &entry = getEntry(id);
+  const ActionInputs::Work &work = inputs.getWorks()[entry.work];
+  return {work.stage, work.kind, entry.microbatch, entry.joinsNext != 0};
+}
+
+llvm::SmallVector<Action, 2> StepGraph::getActions(const ActionId &step) const {
+  llvm::SmallVector<Action, 2> actions = {getAction(step)};
+  if (isPair(step))
+    actions.push_back(getAction({step.mesh, step.index + 1}));
+  return actions;
+}
+
+size_t StepGraph::countMostLinks() const {
+  size_t most = 0;
+  for (const auto &ofWork : links)
+    most = std::max(most, ofWork.size());
+  return most;
+}
+
+Plan StepGraph::writeOut() const {
+  Plan plan;
+  plan.sequenceChunks = sequenceChunks;
+  plan.graph = graph;
+  for (uint32_t mesh = 0; mesh < meshes.size(); ++mesh) {
+    ActionList &list = plan.meshes.emplace_back();
+    for (uint32_t index = 0; index < meshes[mesh].size(); ++index)
+      list.push_back(getAction({mesh, index}));
+  }
+  return plan;
+}

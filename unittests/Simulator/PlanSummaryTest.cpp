@@ -1,0 +1,180 @@
+//===- PlanSummaryTest.cpp - Plans simulated without items ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What is printed of a summary is that of the workload written out, to the byte.
+//
+//===----------------------------------------------------------------------===//
+
+#include "meshwright/Simulator/Pipeline/PlanSummary.h"
+#include "meshwright/Schedule/Schedule.h"
+#include "meshwright/Simulator/Pipeline/StepGraph.h"
+#include "meshwright/Simulator/PlanWorkload.h"
+#include "gtest/gtest.h"
+#include <algorithm>
+#include <random>
+#include <string>
+
+using namespace meshwright;
+
+namespace {
+std::string print(const Workload &workload, const Simulation &simulation) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeJson(workload, simulation, os);
+  printTable(workload, simulation, os);
+  return text;
+}
+
+std::string printWhole(const Plan &plan, const PipelineCosts &costs) {
+  Workload workload = makeWorkload(plan, PipelineModel::make(costs));
+  llvm::Expected<Simulation> simulation = simulate(workload);
+  if (!simulation)
+    return llvm::toString(simulation.takeError());
+  return print(workload, *simulation);
+}
+
+std::string printSummary(const Plan &plan, const PipelineCosts &costs) {
+  llvm::Expected<PlanSummary> summary = summarizePlan(plan, costs);
+  if (!summary)
+    return llvm::toString(summary.takeError());
+  return print(summary->workload, summary->simulation);
+}
+
+/// Whether a plan was summarized, rather than written out.
+bool hasItems(const Plan &plan, const PipelineCosts &costs) {
+  return !llvm::cantFail(summarizePlan(plan, costs)).workload.items.empty();
+}
+
+/// With many ties between what a step may wait for: few times, some of them none.
+PipelineCosts drawCosts(std::mt19937 &random, int64_t stages,
+                        int64_t microbatches) {
+  PipelineCosts costs;
+  costs.transfer = random() % 3;
+  if (random() % 3 == 0)
+    return costs;
+  int64_t most = 1 + random() % 4;
+  auto draw = [&] { return static_cast<int64_t>(random() % (most + 1)); };
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    ActionCosts &times = costs.stages.emplace_back();
+    times.forward = draw();
+    times.input = draw();
+    times.weight = draw();
+    times.backward = draw() + draw();
+    if (random() % 2)
+      times.overlapped = std::max(times.forward, times.backward);
+  }
+  if (random() % 3 == 0) {
+    std::vector<int64_t> scales(microbatches);
+    for (int64_t &scale : scales)
+      scale = 1 + random() % 3;
+    costs.scaleMicrobatches(scales);
+  }
+  return costs;
+}
+
+void expectSame(const Plan &plan, const PipelineCosts &costs) {
+  EXPECT_EQ(StepGraph(plan).writeOut().meshes, plan.meshes);
+  EXPECT_FALSE(hasItems(plan, costs));
+  EXPECT_EQ(printSummary(plan, costs), printWhole(plan, costs));
+}
+} // namespace
+
+TEST(PlanSummaryTest, IsThatOfTheWorkloadForAllSchedules) {
+  std::mt19937 random(17);
+  for (const Schedule *schedule : getSchedules()) {
+    SCOPED_TRACE(schedule->name.str());
+    // Some have plans for few shapes, and some take long to find one.
+    int numPlans = 0, wanted = schedule->isSearched ? 5 : 20;
+    if (schedule->takesTowers && !schedule->isSearched)
+      continue;
+    for (int trial = 0; trial < 2000 && numPlans < wanted; ++trial) {
+      PlanShape shape;
+      shape.meshes = 1 + random() % 5;
+      shape.microbatches = 1 + random() % 13;
+      shape.chunks = schedule->usualChunks;
+      if (schedule->mostChunks == kAnyChunks)
+        shape.chunks += random() % 2;
+      if (schedule->takesSequenceChunks) {
+        shape.sequenceChunks = 1 + random() % 3;
+        shape.microbatches *= shape.sequenceChunks;
+      }
+      auto plan = schedule->makePlan(shape);
+      if (!plan) {
+        llvm::consumeError(plan.takeError());
+        continue;
+      }
+      ++numPlans;
+      SCOPED_TRACE(std::to_string(shape.meshes) + " meshes, " +
+                   std::to_string(shape.microbatches) + " microbatches");
+      // DualPipe and parts of the vocabulary have further stages.
+      expectSame(*plan, drawCosts(random, 4 * shape.countStages(),
+                                  plan->countMicrobatches()));
+    }
+    EXPECT_EQ(numPlans, wanted);
+  }
+}
+
+TEST(PlanSummaryTest, IsThatOfTheWorkloadForTowers) {
+  std::mt19937 random(18);
+  for (llvm::StringRef text :
+       {"a:2;b:3;a>b.*", "a:1;b:2=GPipe;c:1;a>c;b>c", "a:2@0-1;b:2@0-1;a>b.1",
+        "a:2=ZeroBubbleH1;b:1;c:2;a>b;a.0>c;b>"}) {
+    SCOPED_TRACE(text.str());
+    StageGraph graph = llvm::cantFail(parseStageGraph(text));
+    PlanShape shape{graph.countMeshes(), 6};
+    shape.graph = graph;
+    Plan plan = llvm::cantFail(findSchedule("Towers")->makePlan(shape));
+    for (int trial = 0; trial < 10; ++trial)
+      expectSame(plan, drawCosts(random, graph.countStages(), 6));
+  }
+}
+
+// Orders that no schedule has; many of them wait for each other.
+TEST(PlanSummaryTest, IsThatOfTheWorkloadForDisturbedOrders) {
+  std::mt19937 random(19);
+  int numRunning = 0, numStuck = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    int64_t meshes = 1 + random() % 4, microbatches = 1 + random() % 6;
+    const Schedule *schedule =
+        findSchedule(trial % 2 ? "ZeroBubbleH1" : "GPipe");
+    Plan plan = llvm::cantFail(schedule->makePlan({meshes, microbatches}));
+    for (int swaps = random() % 8; swaps > 0; --swaps) {
+      ActionList &list = plan.meshes[random() % meshes];
+      std::swap(list[random() % list.size()], list[random() % list.size()]);
+    }
+    PipelineCosts costs = drawCosts(random, meshes, microbatches);
+    std::string expected = printWhole(plan, costs);
+    bool isStuck = llvm::StringRef(expected).starts_with("deadlock: ");
+    ++(isStuck ? numStuck : numRunning);
+    EXPECT_EQ(printSummary(plan, costs), expected);
+    if (!isStuck)
+      EXPECT_FALSE(hasItems(plan, costs));
+  }
+  EXPECT_GT(numRunning, 50);
+  EXPECT_GT(numStuck, 50);
+}
+
+TEST(PlanSummaryTest, PlansWithoutAFormOfTheirOwnAreWrittenOut) {
+  constexpr ActionKind F = ActionKind::Forward, B = ActionKind::Backward,
+                       W = ActionKind::Weight;
+  Plan repeated, alone, large, empty;
+  repeated.meshes = {{{0, F, 0}, {0, F, 0}, {0, B, 0}}};
+  alone.meshes = {{{0, F, 0}, {0, B, 0}, {0, W, 0}}};
+  large.meshes = {{{0, F, int64_t(1) << 31}, {0, B, int64_t(1) << 31}}};
+  empty.meshes = {{}, {}};
+  PipelineCosts costs;
+  for (const Plan *plan : {&repeated, &alone, &large}) {
+    EXPECT_TRUE(hasItems(*plan, costs));
+    EXPECT_EQ(printSummary(*plan, costs), printWhole(*plan, costs));
+  }
+  EXPECT_EQ(printSummary(empty, costs), printWhole(empty, costs));
+}
+
+TEST(PlanSummaryTest, TimesThatCannotBeCountedAreExplained) {
+  Plan plan = llvm::cantFail(findSchedule("GPipe")->makePlan({2, 4}));
+  PipelineCosts costs;
+  costs.usual.forward = int64_t(1) << 61;
+  EXPECT_EQ(printSummary(plan, costs), printWhole(plan, costs));
+  EXPECT_NE(printSummary(plan, costs).find("longer than"), std::string::npos);
+}
