@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -33,6 +32,7 @@ from ..shardings import named as named_shardings
 from ..tracing import static_leaves
 from ..tracing.arguments import Statics, describe, names, positions
 from ..tracing.nnx_state import returning_changes
+from ..tracing.owners import trace_owner
 from ..tracing.program import scheduled_by
 from ..tracing.several_meshes import flat_prefix
 from ..tracing.static_slices import with_static_slices
@@ -98,9 +98,6 @@ class MpmdTraced(jax.stages.Traced):
         return self._wrapped._lower(self, self._types, self._external)
 
 
-_numbers = itertools.count()
-
-
 class MpmdWrapped:
     """A function that runs on the meshes of a topology; what `jit` returns.
 
@@ -146,7 +143,14 @@ class MpmdWrapped:
         # What was lowered without a call since, and for which types.
         self._lowered: tuple[Any, Lowered] | None = None
         self._reported: set[str] = set()  # Messages that were logged.
-        self._number = next(_numbers)
+        # What looks for stages itself divides calls, not loops.
+        count = sum(not is_cpu_mesh(mesh) for mesh in topology)
+        self._scheduled = (
+            mpmd_config.schedule,
+            mpmd_config.auto_stages is None,
+            count,
+        )
+        self._owner = trace_owner(func, self._scheduled)
         options: dict[str, Any] = {"keep_unused": keep_unused}
         for key, value, as_tuple in (
             ("donate_argnums", donate_argnums, positions),
@@ -223,13 +227,11 @@ class MpmdWrapped:
         external: list[Any] = []
         known_args, known_kwargs = self._types_of(args, kwargs, external)
         known = {index: leaf for index, leaf in enumerate(external) if leaf is not None}
-        config = self.mpmd_config
-        # What looks for stages itself divides calls, not loops.
-        meshes = sum(not is_cpu_mesh(mesh) for mesh in config.topology)
-        scheduled = scheduled_by(config.schedule, config.auto_stages is None, meshes)
-        own = compat.own_traces(self._number)
+        scheduled = scheduled_by(*self._scheduled)
+        own = compat.own_traces(self._owner)
         with sharing_traces(), scheduled, own, collector.paused():
             traced = self._jitted.trace(*known_args, **known_kwargs)
+        self._owner.add(traced.jaxpr.jaxpr)
         for const in compat.captured(traced):
             if isinstance(const, jax.core.Tracer):
                 if compat.is_transforming():
