@@ -37,14 +37,18 @@ void OrderConstraints::add(ArrayRef<unsigned> before,
 }
 
 namespace {
-class BlockSorter {
+class SweepSorter {
 public:
-  BlockSorter(const BlockGraph &graph, const OrderConstraints &constraints);
+  using Producers = function_ref<ArrayRef<unsigned>(unsigned)>;
+
+  /// What an op reads is asked for while sweeps are computed.
+  SweepSorter(Producers getProducers, const OrderConstraints &constraints);
 
   /// Returns false if there is a cycle.
   bool computeSweeps();
-  /// Moves the ops to where the sweeps put them.
-  void moveOps();
+  /// The ops in the order in which the sweeps take them.
+  std::vector<unsigned> listOps() const;
+  std::vector<unsigned> takeSweeps() { return std::move(sweeps); }
 
 private:
   enum class State : char { Unseen, Open, Done };
@@ -58,7 +62,7 @@ private:
   bool visit(unsigned node);
   void propagate(unsigned producer, unsigned reader);
 
-  const BlockGraph &graph;
+  Producers getProducers;
   const OrderConstraints &constraints;
   EdgeTable constrained; ///< What must precede a node.
   std::vector<unsigned> sweeps;
@@ -78,25 +82,25 @@ static EdgeTable turnAround(const OrderConstraints &constraints) {
   return EdgeTable(edges, constraints.getNodeCount());
 }
 
-BlockSorter::BlockSorter(const BlockGraph &graph,
+SweepSorter::SweepSorter(Producers getProducers,
                          const OrderConstraints &constraints)
-    : graph(graph), constraints(constraints),
+    : getProducers(getProducers), constraints(constraints),
       constrained(turnAround(constraints)), sweeps(constraints.getNodeCount()),
       positions(constraints.getNodeCount()),
       states(constraints.getNodeCount()) {
-  for (unsigned position = 0; position < graph.size(); ++position)
+  for (unsigned position = 0; position < constraints.getOpCount(); ++position)
     positions[position] = position;
 }
 
-void BlockSorter::open(unsigned node) {
+void SweepSorter::open(unsigned node) {
   states[node] = State::Open;
   ArrayRef<unsigned> producers;
   if (constraints.isOp(node))
-    producers = graph.getProducers(node);
+    producers = getProducers(node);
   stack.push_back({node, producers, constrained[node]});
 }
 
-void BlockSorter::propagate(unsigned producer, unsigned reader) {
+void SweepSorter::propagate(unsigned producer, unsigned reader) {
   if (constraints.isOp(reader)) {
     unsigned sweep = sweeps[producer] + (positions[producer] > reader);
     sweeps[reader] = std::max(sweeps[reader], sweep);
@@ -108,7 +112,7 @@ void BlockSorter::propagate(unsigned producer, unsigned reader) {
 }
 
 /// Returns false if the node waits for itself.
-bool BlockSorter::visit(unsigned node) {
+bool SweepSorter::visit(unsigned node) {
   open(node);
   while (!stack.empty()) {
     Visit &top = stack.back();
@@ -134,17 +138,18 @@ bool BlockSorter::visit(unsigned node) {
   return true;
 }
 
-bool BlockSorter::computeSweeps() {
+bool SweepSorter::computeSweeps() {
   for (unsigned node = 0; node < states.size(); ++node)
     if (states[node] == State::Unseen && !visit(node))
       return false;
   return true;
 }
 
-void BlockSorter::moveOps() {
+std::vector<unsigned> SweepSorter::listOps() const {
+  unsigned numOps = constraints.getOpCount();
   // Where each sweep begins, then where its next op goes.
   std::vector<unsigned> ends;
-  for (unsigned position = 0; position < graph.size(); ++position) {
+  for (unsigned position = 0; position < numOps; ++position) {
     unsigned sweep = sweeps[position];
     if (sweep + 1 >= ends.size())
       ends.resize(sweep + 2);
@@ -152,26 +157,39 @@ void BlockSorter::moveOps() {
   }
   for (unsigned sweep = 1; sweep < ends.size(); ++sweep)
     ends[sweep] += ends[sweep - 1];
-  std::vector<Operation *> order(graph.size());
-  for (unsigned position = 0; position < graph.size(); ++position)
-    order[ends[sweeps[position]]++] = graph.getOp(position);
+  std::vector<unsigned> order(numOps);
+  for (unsigned position = 0; position < numOps; ++position)
+    order[ends[sweeps[position]]++] = position;
+  return order;
+}
 
-  Block::iterator next = graph.getBlock().begin();
-  for (Operation *op : order)
-    if (&*next == op)
-      ++next;
-    else
-      op->moveBefore(&graph.getBlock(), next);
+std::optional<SortedOps>
+mlir::mpmd::findSortedOrder(const EdgeTable &producers,
+                            const OrderConstraints &constraints) {
+  auto getProducers = [&](unsigned position) { return producers[position]; };
+  SweepSorter sorter(getProducers, constraints);
+  if (!sorter.computeSweeps())
+    return std::nullopt;
+  std::vector<unsigned> order = sorter.listOps();
+  return SortedOps{std::move(order), sorter.takeSweeps()};
 }
 
 bool mlir::mpmd::sortBlockTopologically(const BlockGraph &graph,
                                         const OrderConstraints &constraints) {
   if (graph.isSorted() && constraints.getEdges().empty())
     return true;
-  BlockSorter sorter(graph, constraints);
+  auto getProducers = [&](unsigned position) {
+    return graph.getProducers(position);
+  };
+  SweepSorter sorter(getProducers, constraints);
   if (!sorter.computeSweeps())
     return false;
-  sorter.moveOps();
+  Block::iterator next = graph.getBlock().begin();
+  for (unsigned position : sorter.listOps())
+    if (Operation *op = graph.getOp(position); &*next == op)
+      ++next;
+    else
+      op->moveBefore(&graph.getBlock(), next);
   return true;
 }
 

@@ -6,6 +6,8 @@
 #define MESHWRIGHT_ORDER_BLOCKSORT_H
 
 #include "meshwright/Order/BlockGraph.h"
+#include <optional>
+#include <vector>
 
 namespace mlir::mpmd {
 
@@ -25,8 +27,10 @@ class OrderConstraints {
 public:
   using Edge = EdgeTable::Edge;
 
+  explicit OrderConstraints(unsigned numOps)
+      : numOps(numOps), numNodes(numOps) {}
   explicit OrderConstraints(const BlockGraph &graph)
-      : numOps(graph.size()), numNodes(numOps) {}
+      : OrderConstraints(graph.size()) {}
 
   void add(unsigned before, unsigned after) {
     edges.emplace_back(before, after);
@@ -35,6 +39,7 @@ public:
   /// product.
   void add(ArrayRef<unsigned> before, ArrayRef<unsigned> after);
 
+  unsigned getOpCount() const { return numOps; }
   /// Numbers after those of the ops represent what is between two groups.
   bool isOp(unsigned node) const { return node < numOps; }
   unsigned getNodeCount() const { return numNodes; }
@@ -44,6 +49,17 @@ private:
   unsigned numOps, numNodes;
   std::vector<Edge> edges;
 };
+
+/// Ops by position, which may be described only.
+struct SortedOps {
+  std::vector<unsigned> order;
+  std::vector<unsigned> sweeps; ///< By position: in which one an op is taken.
+};
+
+/// The order into which ops are sorted, each of which reads `producers`, if the constraints
+/// hold as well; none if they contradict each other or what is read.
+std::optional<SortedOps> findSortedOrder(const EdgeTable &producers,
+                                         const OrderConstraints &constraints);
 
 /// Sorts so that the constraints hold as well, as if each were a use. Returns false
 /// and leaves the block as it is if they contradict each other or the uses.

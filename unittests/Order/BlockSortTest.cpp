@@ -54,6 +54,46 @@ protected:
 };
 } // namespace
 
+TEST_F(BlockSortTest, DescribedOpsAreSortedAsThoseOfABlock) {
+  std::mt19937 random(5);
+  unsigned numCycles = 0;
+  for (unsigned trial = 0; trial < 200; ++trial) {
+    SCOPED_TRACE(trial);
+    unsigned size = 2 + random() % 30;
+    std::vector<SmallVector<unsigned>> reads(size);
+    std::vector<mpmd::EdgeTable::Edge> edges;
+    mpmd::OrderConstraints constraints(size);
+    for (unsigned op = 0; op < size; ++op) {
+      if (op > 0)
+        reads[op].push_back(random() % op);
+      if (unsigned later = random() % size; later > op && random() % 8 == 0)
+        reads[op].push_back(later);
+      if (unsigned other = random() % size; other < op && random() % 4 == 0)
+        random() % 8 ? constraints.add(other, op) : constraints.add(op, other);
+    }
+    for (unsigned op = 0; op < size; ++op)
+      for (unsigned producer : reads[op])
+        edges.emplace_back(op, producer);
+    NumberedBlock block(&context, reads);
+    // Of ops that are not registered it is not known which effects they have.
+    mpmd::BlockGraph graph(block.block, mpmd::BlockGraph::Effects::Ignored);
+    bool isSorted = sortBlockTopologically(graph, constraints);
+    auto sorted =
+        mpmd::findSortedOrder(mpmd::EdgeTable(edges, size), constraints);
+    ASSERT_EQ(sorted.has_value(), isSorted);
+    numCycles += !isSorted;
+    if (!isSorted)
+      continue;
+    std::vector<int64_t> order(sorted->order.begin(), sorted->order.end());
+    ASSERT_EQ(order, block.getOrder());
+    EXPECT_TRUE(llvm::is_sorted(order, [&](int64_t a, int64_t b) {
+      return sorted->sweeps[a] < sorted->sweeps[b];
+    }));
+  }
+  EXPECT_GT(numCycles, 0u);
+  EXPECT_LT(numCycles, 200u);
+}
+
 TEST_F(BlockSortTest, EqualsUpstreamOnRandomGraphs) {
   std::mt19937 random(7);
   for (unsigned trial = 0; trial < 200; ++trial) {

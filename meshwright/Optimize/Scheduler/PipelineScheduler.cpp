@@ -30,6 +30,7 @@
 #include "meshwright/Optimize/Scheduler/OpenPairs.h"
 #include "meshwright/Optimize/Scheduler/OverlapMarks.h"
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
+#include "meshwright/Optimize/Scheduler/ScheduleConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"
 #include "meshwright/Optimize/Scheduler/SchedulingUnits.h"
 #include "meshwright/Optimize/Scheduler/SequenceOrder.h"
@@ -47,10 +48,6 @@ using meshwright::PipelineNeed;
 using meshwright::Schedule;
 
 using OrderedMeshes = std::vector<OrderedMesh>;
-
-static PipelineNeed getNeed(const ScheduleOption &option) {
-  return option.schedule ? option.schedule->need : PipelineNeed::Position;
-}
 
 /// Of a pipeline without meshes there is nothing that a schedule could order.
 static bool canOrder(const ScheduleOption &option, ArrayRef<MeshUnits> meshes) {
@@ -73,21 +70,6 @@ static LogicalResult verifySomeMeshTakesPart(const ScheduleOption &option,
   return success();
 }
 
-/// Leaves the meshes whose units the schedule orders.
-static void dropOthers(SmallVector<MeshUnits> &meshes,
-                       const ScheduleOption &option) {
-  if (getNeed(option) == PipelineNeed::Position)
-    llvm::erase_if(meshes,
-                   [](const MeshUnits &mesh) { return !mesh.isInPipeline(); });
-}
-
-static SmallVector<Constraints> getRelation(const Schedule &schedule,
-                                            ArrayRef<MeshUnits> meshes) {
-  return llvm::map_to_vector(meshes, [&](const MeshUnits &mesh) {
-    return schedule.getConstraints(mesh.mesh);
-  });
-}
-
 static OrderedMeshes join(MutableArrayRef<MeshUnits> meshes,
                           MutableArrayRef<Constraints> constraints) {
   OrderedMeshes ordered;
@@ -104,7 +86,7 @@ static FailureOr<OrderedMeshes> getOrderedMeshes(func::FuncOp func,
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   if (failed(verifySomeMeshTakesPart(option, meshes)))
     return failure();
-  dropOthers(meshes, option);
+  dropUnordered(meshes, option);
   if (option.sequenceChunks > 1 &&
       failed(verifyCausal(meshes, option.sequenceChunks, option.getName())))
     return failure();
@@ -239,7 +221,7 @@ bool PipelineSchedulerPass::orderByPlan(const BlockGraph &graph,
   auto constraints = findPlanConstraints(option, units);
   return constraints &&
          sortBlockTopologically(
-             graph, getConstraints(graph, join(units, *constraints)));
+             graph, getConstraints(graph.size(), join(units, *constraints)));
 }
 
 /// Merging drops the marks of the halves of backward work: what shares stage
@@ -267,19 +249,18 @@ void PipelineSchedulerPass::restoreOrder(func::FuncOp func,
   SmallVector<MeshUnits> meshes = collectUnits(func, graph);
   if (!canOrder(option, meshes))
     return;
-  dropOthers(meshes, option);
+  dropUnordered(meshes, option);
   for (const MeshUnits &mesh : meshes)
     numUnits += mesh.fragments.size();
   findSecondHalves(meshes);
-  bool isRelation = option.schedule && option.schedule->getConstraints;
   std::optional<SmallVector<Constraints>> constraints;
-  if (!isRelation || leavesWeightsOpen(option))
+  if (leavesWeightsOpen(option))
     constraints = findPlanConstraints(option, meshes);
-  if (!constraints && isRelation)
-    constraints = getRelation(*option.schedule, meshes);
+  if (!constraints)
+    constraints = findConstraints(option, meshes);
   if (constraints)
-    sortBlockTopologically(graph,
-                           getConstraints(graph, join(meshes, *constraints)));
+    sortBlockTopologically(
+        graph, getConstraints(graph.size(), join(meshes, *constraints)));
 }
 
 /// Reports the first pair that is compared, but cannot be.
@@ -360,7 +341,7 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
               "each pass, as in 0-7,8-15, but got "
            << microbatchPasses.getValue().text;
   bool isAskedForProblems = hasProblem(option, meshes);
-  OrderConstraints constraints = getConstraints(graph, meshes);
+  OrderConstraints constraints = getConstraints(graph.size(), meshes);
   if (removeDependencies && !isAskedForProblems &&
       sortBlockTopologically(graph, constraints))
     return success();

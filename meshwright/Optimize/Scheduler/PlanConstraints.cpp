@@ -131,12 +131,16 @@ bool PlanIndex::wantsSplit(const WorkItem &item) const {
 /// kind in the arguments, if some have a stage and some not.
 static bool completeStages(MutableArrayRef<MeshUnits> meshes, FragmentOp &with,
                            FragmentOp &without) {
-  for (const MeshUnits &mesh : meshes)
+  bool someHave = false, someLack = false;
+  for (const MeshUnits &mesh : meshes) {
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items))
       (item.stage ? with : without) = fragment;
-  if (with && without)
+    for (const WorkItem &item : mesh.items)
+      (item.stage ? someHave : someLack) = true;
+  }
+  if (someHave && someLack)
     return false;
-  if (!with)
+  if (!someHave)
     for (MeshUnits &mesh : meshes)
       for (WorkItem &item : mesh.items)
         item.stage = mesh.mesh.index;

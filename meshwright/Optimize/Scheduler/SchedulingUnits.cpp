@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -35,19 +36,33 @@ static std::optional<int64_t> getNumber(StringRef mesh) {
   return number;
 }
 
-SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func,
-                                                const BlockGraph &graph) {
+SmallVector<MeshUnits> mlir::mpmd::listMeshes(MLIRContext *context,
+                                              ArrayRef<StringRef> names) {
   SmallVector<MeshUnits> meshes;
-  DenseMap<StringAttr, unsigned> indices;
   int64_t count = 0;
-  for (NamedMeshAttr mesh : getTopology(func).getMeshes()) {
-    auto name = StringAttr::get(func.getContext(), mesh.getName());
-    int64_t index = isCpuMesh(mesh.getName()) ? -1 : count++;
-    indices[name] = meshes.size();
-    meshes.push_back({name, {index, 0, getNumber(mesh.getName())}, {}, {}, {}});
+  for (StringRef name : names) {
+    int64_t index = isCpuMesh(name) ? -1 : count++;
+    meshes.push_back({StringAttr::get(context, name),
+                      {index, 0, getNumber(name)},
+                      {},
+                      {},
+                      {}});
   }
   for (MeshUnits &mesh : meshes)
     mesh.mesh.count = count;
+  return meshes;
+}
+
+SmallVector<MeshUnits> mlir::mpmd::collectUnits(func::FuncOp func,
+                                                const BlockGraph &graph) {
+  SmallVector<MeshUnits> meshes = listMeshes(
+      func.getContext(), llvm::map_to_vector(getTopology(func).getMeshes(),
+                                             [](NamedMeshAttr mesh) {
+                                               return StringRef(mesh.getName());
+                                             }));
+  DenseMap<StringAttr, unsigned> indices;
+  for (auto [index, mesh] : llvm::enumerate(meshes))
+    indices[mesh.meshName] = index;
   for (unsigned position = 0; position < graph.size(); ++position) {
     auto fragment = dyn_cast<FragmentOp>(graph.getOp(position));
     if (!fragment)

@@ -25,9 +25,13 @@ struct MeshUnits {
   bool isInPipeline() const { return mesh.index >= 0; }
 };
 
+/// The meshes of a topology by their names, without units. Those that are no part of the
+/// pipeline have the index -1.
+SmallVector<MeshUnits> listMeshes(MLIRContext *context,
+                                  ArrayRef<StringRef> names);
+
 /// The units directly in the body of `func`, whose graph is given, by mesh, in
-/// the order of the topology; also meshes without units. Those that are no part
-/// of the pipeline have the index -1.
+/// the order of the topology; also meshes without units.
 SmallVector<MeshUnits> collectUnits(func::FuncOp func, const BlockGraph &graph);
 
 } // namespace mlir::mpmd

@@ -13,9 +13,9 @@ using meshwright::Place;
 using meshwright::WarmUpRule;
 using meshwright::WorkItem;
 
-OrderConstraints mlir::mpmd::getConstraints(const BlockGraph &graph,
+OrderConstraints mlir::mpmd::getConstraints(unsigned numOps,
                                             ArrayRef<OrderedMesh> meshes) {
-  OrderConstraints constraints(graph);
+  OrderConstraints constraints(numOps);
   SmallVector<unsigned> first, second;
   for (const OrderedMesh &mesh : meshes) {
     auto fill = [&](SmallVector<unsigned> &positions,

@@ -16,9 +16,9 @@ struct OrderedMesh {
   meshwright::Constraints constraints;
 };
 
-/// Groups that imply all that is required of the meshes.
-OrderConstraints getConstraints(const BlockGraph &graph,
-                                ArrayRef<OrderedMesh> meshes);
+/// Groups that imply all that is required of the meshes, whose units are among that many
+/// ops.
+OrderConstraints getConstraints(unsigned numOps, ArrayRef<OrderedMesh> meshes);
 
 inline constexpr unsigned kNone = ~0u;
 

@@ -166,7 +166,7 @@ TEST(ConsistentOrderTest, EqualsPairByPair) {
     UnitConstraints units(graph, program.meshes);
     PairByPair expected(program, units);
     ConsistentOrder order = findConsistentOrder(
-        graph, units, getConstraints(graph, program.meshes));
+        graph, units, getConstraints(graph.size(), program.meshes));
 
     Matrix edges = program.reads;
     for (auto [before, after] : order.edges)
@@ -208,7 +208,7 @@ TEST(ConsistentOrderTest, MetConstraintsFormNoCycle) {
     OrderConstraints met(graph);
     for (auto [before, after] :
          findConsistentOrder(graph, units,
-                             getConstraints(graph, program.meshes))
+                             getConstraints(graph.size(), program.meshes))
              .edges)
       met.add(before, after);
     EXPECT_TRUE(sortBlockTopologically(graph, met));
