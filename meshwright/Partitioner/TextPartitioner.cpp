@@ -218,6 +218,9 @@ struct TextSession::State {
   bool givesBytecode = false, givesRanges = false;
   std::unique_ptr<Partitioning> partitioning;
   std::optional<Repetition> repetition;
+  int64_t mostItems = 0; ///< Of a program that is not repeated.
+  bool mayOrder =
+      true; ///< Few microbatches may be fewer than fill the pipeline.
   std::string wholeConfig; ///< Of a program that is repeated.
   std::string whyWhole;    ///< Why a large one is not.
   const std::vector<std::string> *mergeRules = nullptr,
@@ -228,7 +231,7 @@ struct TextSession::State {
   bool import();
   bool finish();
   LogicalResult repeat(FailureOr<PartitionResult> &partitioned);
-  bool finishWhole();
+  bool finishAgain();
   LogicalResult writeResult(const PartitionResult &partitioned);
 };
 
@@ -284,10 +287,14 @@ bool TextSession::State::import() {
   PhaseSet phases = makePhases(request->phases);
   if (request->warnsOfIdleSchedule)
     warnOfIdleSchedule(*module, config->options);
-  if (request->mostItems > 0 && request->phases == kTextAll &&
-      diagnostics.empty())
+  mostItems = request->mostItems;
+  if (mostItems > 0 && request->phases == kTextAll && diagnostics.empty()) {
+    std::string whyNot;
     repetition =
-        Repetition::begin(*module, *config, request->mostItems, whyWhole);
+        Repetition::begin(*module, *config, mostItems, mayOrder, whyNot);
+    if (mayOrder || repetition) // Else the first reason is the one that counts.
+      whyWhole = whyNot;
+  }
   if (repetition) // Remarks are those of the whole program.
     wholeConfig = request->config;
   else
@@ -330,12 +337,16 @@ TextSession::State::writeResult(const PartitionResult &partitioned) {
              : success();
 }
 
-/// Partitions the whole program after all, which `whyWhole` says the reason for.
-bool TextSession::State::finishWhole() {
+/// Partitions more microbatches, or the whole program after all, which `whyWhole` says the
+/// reason for.
+bool TextSession::State::finishAgain() {
   TextRequest whole;
   whole.config = wholeConfig;
   whole.givesBytecode = givesBytecode;
   whole.givesRanges = givesRanges;
+  if (repetition->ordersBySchedule())
+    whole.mostItems = mostItems;
+  mayOrder = false;
   repetition.reset();
   partitioning.reset();
   module = {};
@@ -383,12 +394,12 @@ bool TextSession::State::finish() {
     return false;
   bool hasRules = !rules->merges.empty() || !rules->schedules.empty();
   if (repetition && hasRules)
-    return finishWhole();
+    return finishAgain();
   FailureOr<PartitionResult> partitioned;
   if (partitioning)
     partitioned = partitioning->finish(std::move(*rules));
   if (repetition && failed(repeat(partitioned)))
-    return finishWhole();
+    return finishAgain();
   // The module is not written where it is that of few microbatches.
   result.succeeded = succeeded(partitioned) &&
                      (result.isRepeated || succeeded(checkText(*module))) &&

@@ -331,6 +331,9 @@ bool ProgramLabels::addToColumns() {
       if (program.items[item].operands[key.second] != column[microbatch])
         return false;
   columns.merge(added);
+  hasColumns.resize(numKinds);
+  for (auto &[key, column] : columns)
+    hasColumns[key.first] = true;
   return true;
 }
 
@@ -505,16 +508,21 @@ std::optional<ProgramLabels> ProgramLabels::find(const ExportedProgram &program,
   labels.labelItems();
   if (!labels.connect(whyNot))
     return std::nullopt;
+  labels.findNumbers();
   return labels;
 }
 
-std::optional<unsigned> ProgramLabels::findLike(RepeatedEntry entry) const {
+int64_t ProgramLabels::findLikeMicrobatch(int64_t microbatch) const {
   int64_t first = begin + counts.period, added = counts.countAdded();
-  if (entry.microbatch >= first + added)
-    entry.microbatch -= added;
-  else if (entry.microbatch >= first)
-    entry.microbatch = begin + (entry.microbatch - begin) % counts.period;
-  auto found = items[entry.kind].find(entry.microbatch);
+  if (microbatch >= first + added)
+    return microbatch - added;
+  if (microbatch >= first)
+    return begin + (microbatch - begin) % counts.period;
+  return microbatch;
+}
+
+std::optional<unsigned> ProgramLabels::findLike(RepeatedEntry entry) const {
+  auto found = items[entry.kind].find(findLikeMicrobatch(entry.microbatch));
   if (found == items[entry.kind].end())
     return std::nullopt;
   return found->second;
@@ -522,9 +530,10 @@ std::optional<unsigned> ProgramLabels::findLike(RepeatedEntry entry) const {
 
 ValueSource ProgramLabels::getSource(unsigned item, unsigned operand,
                                      int64_t microbatch) const {
-  auto column = columns.find({entries[item].kind, operand});
-  if (column != columns.end())
-    return describe(column->second[microbatch]);
+  unsigned kind = entries[item].kind;
+  if (hasColumns[kind])
+    if (auto column = columns.find({kind, operand}); column != columns.end())
+      return describe(column->second[microbatch]);
   return sources[item][operand];
 }
 
@@ -532,45 +541,65 @@ ValueSource ProgramLabels::getSource(unsigned item, unsigned operand,
 // Names
 //===----------------------------------------------------------------------===//
 
+/// The number that the name of a function begins with, which is taken off.
+static std::optional<unsigned> consumeNumber(StringRef &name) {
+  unsigned number;
+  if (!name.consume_front("p") || name.consumeInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
+void ProgramLabels::findNumbers() {
+  callRanges.resize(program.fragments.size());
+  substituteNumbers.emplace();
+  for (const Item &item : program.items) {
+    if (item.fragment && item.counter)
+      callRanges[*item.fragment].add(*item.counter);
+    if (!isSubstituteCall(item))
+      continue;
+    func::FuncOp function = program.fragments[*item.fragment].function;
+    StringRef name = function.getSymName();
+    std::optional<unsigned> number = consumeNumber(name);
+    if (!number) {
+      substituteNumbers.reset();
+      return;
+    }
+    substituteNumbers->push_back(*number);
+  }
+  llvm::sort(*substituteNumbers);
+}
+
+/// What a name says of the calls.
+static std::string makeSuffix(const CallRange &calls) {
+  if (calls.count == 1)
+    return "_call" + std::to_string(calls.first);
+  return "_calls" + std::to_string(calls.first) +
+         (calls.rises ? "to" : "from") + std::to_string(calls.last);
+}
+
 /// A name says which of all functions it is, and of which microbatches its calls are:
 /// `p3_f_fwd_calls0to7.step` (Export/Lowering/FragmentNames.h).
-std::optional<std::string> ProgramLabels::getNewName(unsigned fragment) const {
+std::optional<std::string>
+ProgramLabels::getNewName(unsigned fragment, const CallRange &calls) const {
   const ExportedProgram::Fragment &found = program.fragments[fragment];
   func::FuncOp function = found.function;
   StringRef stem = function.getSymName(), module = program.name;
   module.consume_front("jit_");
-  unsigned number;
-  if (!stem.consume_back(("." + module).str()) || !stem.consume_front("p") ||
-      stem.consumeInteger(10, number) || stem.contains("<...>"))
+  if (!substituteNumbers || !stem.consume_back(("." + module).str()))
     return std::nullopt;
-  unsigned others = 0;
-  for (auto [index, other] : llvm::enumerate(program.items))
-    if (isSubstituteCall(other)) {
-      func::FuncOp substitute = program.fragments[*other.fragment].function;
-      StringRef name = substitute.getSymName();
-      unsigned itsNumber;
-      if (!name.consume_front("p") || name.consumeInteger(10, itsNumber))
-        return std::nullopt;
-      others += itsNumber < number;
-    }
-  std::vector<int64_t> counters;
-  for (auto [item, entry] : llvm::zip_equal(program.items, entries))
-    if (item.fragment == fragment && item.counter)
-      counters.push_back(*item.counter);
-  std::string suffix, newSuffix;
-  if (counters.size() == found.calls && !counters.empty()) {
-    auto makeSuffix = [&](int64_t first, int64_t last) {
-      if (counters.size() == 1)
-        return "_call" + std::to_string(first);
-      return "_calls" + std::to_string(first) + (first < last ? "to" : "from") +
-             std::to_string(last);
-    };
-    int64_t first = counters.front(), last = counters.back();
-    suffix = makeSuffix(first, last);
-    newSuffix = makeSuffix(counts.move(first), counts.move(last));
+  std::optional<unsigned> number = consumeNumber(stem);
+  if (!number || stem.contains("<...>"))
+    return std::nullopt;
+  unsigned others = llvm::lower_bound(*substituteNumbers, *number) -
+                    substituteNumbers->begin();
+  std::string newSuffix;
+  const CallRange &known = callRanges[fragment];
+  if (known.count == found.calls && known.count > 0) {
+    if (known.isNamed() != calls.isNamed())
+      return std::nullopt;
+    if (known.isNamed() && stem.consume_back(makeSuffix(known)))
+      newSuffix = makeSuffix(calls);
   }
-  if (!stem.consume_back(suffix))
-    newSuffix.clear();
-  return "p" + std::to_string(number - others) + stem.str() + newSuffix + "." +
+  return "p" + std::to_string(*number - others) + stem.str() + newSuffix + "." +
          module.str();
 }

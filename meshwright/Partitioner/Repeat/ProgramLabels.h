@@ -48,6 +48,23 @@ struct ValueSource {
   bool operator!=(const ValueSource &other) const { return !(*this == other); }
 };
 
+/// The microbatches of the calls of a function, in order.
+struct CallRange {
+  unsigned count = 0;
+  int64_t first = 0, last = 0;
+  bool rises = true, falls = true; ///< By one each time.
+
+  void add(int64_t microbatch) {
+    rises &= count == 0 || microbatch == last + 1;
+    falls &= count == 0 || microbatch == last - 1;
+    if (count++ == 0)
+      first = microbatch;
+    last = microbatch;
+  }
+  /// Whether the name of the function says which they are.
+  bool isNamed() const { return count > 0 && (rises || falls); }
+};
+
 /// The items of a program whose loop over the microbatches was shortened, without those
 /// that represent others. The program must outlive it.
 class ProgramLabels {
@@ -64,6 +81,20 @@ public:
   unsigned getItem(RepeatedEntry entry) const {
     return items[entry.kind].at(entry.microbatch);
   }
+  /// What an item is; none of what represents others.
+  std::optional<RepeatedEntry> findEntry(unsigned item) const {
+    if (isSubstitute[item])
+      return std::nullopt;
+    return entries[item];
+  }
+  /// The item that makes a value; none of an input.
+  std::optional<unsigned> findMaker(unsigned value) const {
+    if (!makers[value])
+      return std::nullopt;
+    return makers[value]->first;
+  }
+  /// The microbatch of this program that one of the whole is like.
+  int64_t findLikeMicrobatch(int64_t microbatch) const;
   /// The item of this program that one of the whole is like; none if there is none.
   std::optional<unsigned> findLike(RepeatedEntry entry) const;
   /// Where the operand of an item comes from, for one of that microbatch that is like it.
@@ -72,8 +103,10 @@ public:
   ValueSource getOutputSource(unsigned output) const {
     return outputSources[output];
   }
-  /// The name of a fragment's function in the whole program; none if it was cut.
-  std::optional<std::string> getNewName(unsigned fragment) const;
+  /// The name of a fragment's function in the whole program, where it has those calls; none
+  /// if it was cut, or would be named in another way.
+  std::optional<std::string> getNewName(unsigned fragment,
+                                        const CallRange &calls) const;
 
 private:
   /// The values of all microbatches that come from outside of the loop.
@@ -85,6 +118,7 @@ private:
   bool findSubstitutes();
   bool addSubstitute(unsigned item);
   void labelItems();
+  void findNumbers();
   RepeatedEntry labelCall(unsigned item);
   RepeatedEntry labelTransfer(unsigned item);
   std::optional<int64_t> findReader(unsigned item) const;
@@ -127,8 +161,13 @@ private:
   unsigned numGiven = 0;
   std::vector<std::vector<ValueSource>> sources; ///< By item and operand.
   std::vector<ValueSource> outputSources;
+  std::vector<CallRange> callRanges; ///< By fragment, of calls with counters.
+  /// In the names of the functions that represent others, sorted; none if one has another
+  /// name.
+  std::optional<std::vector<unsigned>> substituteNumbers;
   /// Columns by kind and operand.
   std::map<std::pair<unsigned, unsigned>, Column> columns;
+  std::vector<bool> hasColumns; ///< By kind.
 };
 
 } // namespace meshwright

@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include <array>
 #include <map>
 
 using namespace meshwright;
@@ -16,6 +17,10 @@ using namespace mlir::mpmd;
 /// How often a plan repeats itself at least, and how many times as many microbatches a
 /// program must have for it to be worth it.
 static constexpr int64_t kPeriods = 6, kWorth = 2;
+
+/// How many microbatches show what each is made of: three that are alike, one more to compare
+/// with, and up to three at the beginning and the end that differ.
+static constexpr int64_t kFewest = 10;
 
 /// The first option that makes something of all microbatches.
 static std::string findWholeOption(const ConfigOptions &options) {
@@ -98,8 +103,85 @@ static int64_t countAhead(const Plan &plan, int64_t microbatches) {
   return most < microbatches ? most : 0;
 }
 
+/// Whether nothing after the scheduler changes the order of units, or what they are made of,
+/// by that order.
+static bool keepsScheduledOrder(const ConfigOptions &options) {
+  const OptimizeOptions &optimizing = options.optimizing;
+  return !options.importing.splitBwdFragments &&
+         !optimizing.mergeAfterScheduling && !optimizing.applyRemat &&
+         !optimizing.accumulateInUnits && !optimizing.mergeForwardWithBackward;
+}
+
+namespace {
+/// Plans of a schedule for some numbers of microbatches.
+class PlanMaker {
+public:
+  PlanMaker(const Schedule &schedule, int64_t numMeshes, int64_t numStages)
+      : schedule(schedule), numMeshes(numMeshes), numStages(numStages) {}
+
+  std::optional<Plan> make(int64_t microbatches) const {
+    llvm::Expected<Plan> plan =
+        schedule.makePlan({numMeshes, microbatches, numStages / numMeshes});
+    if (plan)
+      return std::move(*plan);
+    llvm::consumeError(plan.takeError());
+    return std::nullopt;
+  }
+  /// After how many microbatches a plan may repeat itself.
+  std::array<int64_t, 4> getPeriods() const {
+    return {1, 2, numMeshes, 2 * numMeshes};
+  }
+
+private:
+  const Schedule &schedule;
+  int64_t numMeshes, numStages;
+};
+} // namespace
+
+/// From how many microbatches on a plan can be continued, with their plan.
+static std::optional<std::pair<RepeatCounts, Plan>>
+findContinued(const PlanMaker &maker, const Plan &whole, int64_t microbatches,
+              int64_t numStages) {
+  std::map<std::pair<int64_t, ActionKind>, unsigned> kinds;
+  std::vector<RepeatedCalls> ofMany = listCalls(whole, kinds);
+  for (int64_t period : maker.getPeriods()) {
+    // Filling and draining take about as many microbatches as there are stages.
+    int64_t few = std::max(numStages, countAhead(whole, microbatches)) +
+                  kPeriods * period;
+    few += (microbatches - few) % period;
+    if (kWorth * few > microbatches)
+      continue;
+    std::optional<Plan> part = maker.make(few);
+    if (!part || part->meshes.size() != whole.meshes.size())
+      continue;
+    RepeatCounts counts{few, microbatches, period};
+    std::vector<RepeatedCalls> ofFew = listCalls(*part, kinds);
+    if (llvm::all_of(llvm::zip(ofFew, ofMany), [&](auto lists) {
+          auto &[fewCalls, manyCalls] = lists;
+          return repeatOrder(fewCalls, kinds.size(), counts) == manyCalls;
+        }))
+      return std::pair(counts, std::move(*part));
+  }
+  return std::nullopt;
+}
+
+/// A few microbatches that the schedule has a plan of, fewer than fill the pipeline.
+static std::optional<std::pair<RepeatCounts, Plan>>
+findOrdered(const PlanMaker &maker, const Plan &whole, int64_t microbatches,
+            int64_t numStages) {
+  for (int64_t period : maker.getPeriods()) {
+    int64_t few = kFewest + (microbatches - kFewest) % period;
+    if (few >= numStages + kPeriods || kWorth * few > microbatches)
+      continue;
+    std::optional<Plan> part = maker.make(few);
+    if (part && part->meshes.size() == whole.meshes.size())
+      return std::pair(RepeatCounts{few, microbatches, 1}, std::move(*part));
+  }
+  return std::nullopt;
+}
+
 std::optional<RepeatPlan> RepeatPlan::find(const PartitionConfig &config,
-                                           int64_t microbatches,
+                                           int64_t microbatches, bool mayOrder,
                                            std::string &whyNot) {
   std::vector<std::string> stages = listStages(config);
   auto numStages = static_cast<int64_t>(stages.size());
@@ -119,57 +201,42 @@ std::optional<RepeatPlan> RepeatPlan::find(const PartitionConfig &config,
   if (numStages % numMeshes)
     return std::nullopt;
 
-  auto makePlan = [&](int64_t count) -> std::optional<Plan> {
-    llvm::Expected<Plan> plan =
-        option.schedule->makePlan({numMeshes, count, numStages / numMeshes});
-    if (plan)
-      return std::move(*plan);
-    llvm::consumeError(plan.takeError());
-    return std::nullopt;
-  };
-  std::optional<Plan> whole = makePlan(microbatches);
+  PlanMaker maker(*option.schedule, numMeshes, numStages);
+  std::optional<Plan> whole = maker.make(microbatches);
   if (!whole)
     return std::nullopt;
-  std::map<std::pair<int64_t, ActionKind>, unsigned> kinds;
-  std::vector<RepeatedCalls> ofMany = listCalls(*whole, kinds);
-  for (int64_t period : {int64_t(1), int64_t(2), numMeshes, 2 * numMeshes}) {
-    // Filling and draining take about as many microbatches as there are stages.
-    int64_t few = std::max(numStages, countAhead(*whole, microbatches)) +
-                  kPeriods * period;
-    few += (microbatches - few) % period;
-    if (kWorth * few > microbatches)
-      continue;
-    std::optional<Plan> part = makePlan(few);
-    if (!part || part->meshes.size() != whole->meshes.size())
-      continue;
-    RepeatCounts counts{few, microbatches, period};
-    std::vector<RepeatedCalls> ofFew = listCalls(*part, kinds);
-    if (!llvm::all_of(llvm::zip(ofFew, ofMany), [&](auto lists) {
-          auto &[fewCalls, manyCalls] = lists;
-          return repeatOrder(fewCalls, kinds.size(), counts) == manyCalls;
-        }))
-      continue;
-    RepeatPlan found;
-    found.counts = counts;
-    found.ofFew.resize(config.topology.size());
-    found.ofMany.resize(config.topology.size());
-    for (auto [row, list] : llvm::enumerate(part->meshes)) {
-      if (list.empty())
-        return std::nullopt;
-      const std::string &name = stages[list.front().stage];
-      auto place = llvm::find_if(
-          config.topology,
-          [&](const PartitionConfig::Mesh &mesh) { return mesh.name == name; });
-      if (place == config.topology.end())
-        return std::nullopt;
-      size_t mesh = place - config.topology.begin();
-      found.ofFew[mesh] = std::move(ofFew[row]);
-      found.ofMany[mesh] = std::move(ofMany[row]);
-    }
-    return found;
+  std::optional<std::pair<RepeatCounts, Plan>> part;
+  if (mayOrder && keepsScheduledOrder(options))
+    part = findOrdered(maker, *whole, microbatches, numStages);
+  RepeatPlan found;
+  found.isOrdered = part.has_value();
+  if (!part)
+    part = findContinued(maker, *whole, microbatches, numStages);
+  if (!part) {
+    whyNot += " for that many microbatches and stages";
+    return std::nullopt;
   }
-  whyNot += " for that many microbatches and stages";
-  return std::nullopt;
+  found.counts = part->first;
+  std::map<std::pair<int64_t, ActionKind>, unsigned> kinds;
+  std::vector<RepeatedCalls> ofFew = listCalls(part->second, kinds),
+                             ofMany = listCalls(*whole, kinds);
+  found.ofFew.resize(config.topology.size());
+  found.ofMany.resize(config.topology.size());
+  for (auto [row, list] : llvm::enumerate(part->second.meshes)) {
+    if (list.empty())
+      return std::nullopt;
+    const std::string &name = stages[list.front().stage];
+    auto place =
+        llvm::find_if(config.topology, [&](const PartitionConfig::Mesh &mesh) {
+          return mesh.name == name;
+        });
+    if (place == config.topology.end())
+      return std::nullopt;
+    size_t mesh = place - config.topology.begin();
+    found.ofFew[mesh] = std::move(ofFew[row]);
+    found.ofMany[mesh] = std::move(ofMany[row]);
+  }
+  return found;
 }
 
 /// Whether calls are those of a list of a plan. Where a fragment does the work of several

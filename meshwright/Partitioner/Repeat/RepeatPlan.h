@@ -3,8 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The plan of a schedule for few microbatches can be continued to that for many
-// (RepeatOrder.h) once all meshes have come to a steady state. What a program must look
-// like follows: its calls are those of the plan.
+// (RepeatOrder.h) once all meshes have come to a steady state. Where stages are many, ten
+// microbatches are enough to know what each of them is made of, and the order is made as the
+// scheduler makes it (ScheduledOrder.h). What a program must look like follows: its calls
+// are those of the plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +26,21 @@ public:
 
   /// How to partition a program of that many microbatches, if that is worth it and the
   /// configuration asks for nothing that depends on all of them. None, and why, else.
+  /// `mayOrder` is whether the few may be fewer than fill the pipeline.
   static std::optional<RepeatPlan> find(const PartitionConfig &config,
-                                        int64_t microbatches,
+                                        int64_t microbatches, bool mayOrder,
                                         std::string &whyNot);
 
   const RepeatCounts &getCounts() const { return counts; }
+  /// Whether the order is that of the schedule, rather than that of the few continued.
+  bool ordersBySchedule() const { return isOrdered; }
   /// Whether the calls of a program, by mesh of the configuration, are those of the plan.
   bool isOrderOf(const std::vector<RepeatedCalls> &few,
                  const std::vector<RepeatedCalls> &many) const;
 
 private:
   RepeatCounts counts;
+  bool isOrdered = false;
   /// By mesh of the configuration; none where it has no stage.
   std::vector<RepeatedCalls> ofFew, ofMany;
 };

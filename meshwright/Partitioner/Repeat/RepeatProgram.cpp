@@ -23,7 +23,8 @@ public:
            const RepeatCounts &counts)
       : few(few), labels(labels), counts(counts) {}
 
-  std::optional<ExportedProgram> repeat(const OrderCheck &isInOrder,
+  std::optional<ExportedProgram> repeat(const OrderMaker &makeOrder,
+                                        const OrderCheck &isInOrder,
                                         std::string &whyNot);
 
 private:
@@ -35,7 +36,8 @@ private:
                                     int64_t microbatch) const;
   std::vector<RepeatedCalls> listCalls(llvm::ArrayRef<RepeatedEntry> order,
                                        bool isWhole) const;
-  bool renameFunctions();
+  bool isGivenUpAlike(llvm::ArrayRef<RepeatedEntry> order) const;
+  bool renameFunctions(llvm::ArrayRef<RepeatedEntry> order);
 
   const ExportedProgram &few;
   const ProgramLabels &labels;
@@ -145,29 +147,52 @@ Repeater::listCalls(llvm::ArrayRef<RepeatedEntry> order, bool isWhole) const {
   return calls;
 }
 
-bool Repeater::renameFunctions() {
+/// Whether calls read a value for the last time where those do that they are like, whose
+/// function may write over it.
+bool Repeater::isGivenUpAlike(llvm::ArrayRef<RepeatedEntry> order) const {
+  auto isLast = [](const Item &item, unsigned operand) {
+    return llvm::binary_search(item.lastUses, item.operands[operand]);
+  };
+  for (auto [item, entry] : llvm::zip_equal(many.items, order)) {
+    if (!item.fragment)
+      continue;
+    const Item &like = few.items[*labels.findLike(entry)];
+    for (unsigned operand : llvm::seq<unsigned>(item.operands.size()))
+      if (isLast(item, operand) != isLast(like, operand))
+        return false;
+  }
+  return true;
+}
+
+/// Names go by the order in which functions are called first, which must be that of the
+/// few.
+bool Repeater::renameFunctions(llvm::ArrayRef<RepeatedEntry> order) {
+  std::vector<CallRange> calls(many.fragments.size());
+  for (auto [item, entry] : llvm::zip_equal(many.items, order))
+    if (item.fragment && entry.microbatch != RepeatedEntry::kOnce)
+      calls[*item.fragment].add(entry.microbatch);
   llvm::SmallVector<std::string> names;
   llvm::StringSet<> known;
   for (auto [number, found] : llvm::enumerate(newFragments)) {
     if (!found)
       continue;
-    std::optional<std::string> name = labels.getNewName(number);
+    if (*found != names.size())
+      return false;
+    std::optional<std::string> name = labels.getNewName(number, calls[*found]);
     if (!name || !known.insert(*name).second)
       return false;
     names.push_back(std::move(*name));
   }
-  size_t next = 0;
-  for (auto [number, found] : llvm::enumerate(newFragments))
-    if (found)
-      many.fragments[*found].function.setSymName(names[next++]);
+  for (auto [fragment, name] : llvm::zip_equal(many.fragments, names))
+    fragment.function.setSymName(name);
   return true;
 }
 
-std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
+std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
+                                                const OrderCheck &isInOrder,
                                                 std::string &whyNot) {
   whyNot = "the order of its items does not repeat";
-  std::optional<std::vector<RepeatedEntry>> order =
-      repeatOrder(labels.getOrder(), labels.countKinds(), counts);
+  std::optional<std::vector<RepeatedEntry>> order = makeOrder(few, labels);
   if (!order)
     return std::nullopt;
   whyNot = "its calls are not in the order of the schedule";
@@ -195,6 +220,9 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
     many.outputs.push_back({*value, output.slot});
   }
   completeProgram(many);
+  whyNot = "values are given up elsewhere";
+  if (!isGivenUpAlike(*order))
+    return std::nullopt;
 
   whyNot = "its memory is not understood";
   std::optional<std::vector<int64_t>> before = findReservedBytes(few),
@@ -207,7 +235,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
   for (auto [fragment, bytes] : llvm::zip_equal(many.fragments, *now))
     fragment.reservedBytes = bytes;
   whyNot = "its functions have other names";
-  if (!renameFunctions())
+  if (!renameFunctions(*order))
     return std::nullopt;
   return std::move(many);
 }
@@ -215,10 +243,12 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderCheck &isInOrder,
 std::optional<ExportedProgram>
 meshwright::repeatProgram(const ExportedProgram &program,
                           const RepeatCounts &counts,
+                          const OrderMaker &makeOrder,
                           const OrderCheck &isInOrder, std::string &whyNot) {
   std::optional<ProgramLabels> labels =
       ProgramLabels::find(program, counts, whyNot);
   if (!labels)
     return std::nullopt;
-  return Repeater(program, *labels, counts).repeat(isInOrder, whyNot);
+  return Repeater(program, *labels, counts)
+      .repeat(makeOrder, isInOrder, whyNot);
 }

@@ -8,7 +8,7 @@
 // - each item is of a kind and, as its call or what it moves says, of a microbatch. All
 //   microbatches but those near the beginning and the end must read the same, as far
 //   before or after them, or from where all of them are cut or collected;
-// - the order is continued (RepeatOrder.h);
+// - the order is continued (RepeatOrder.h), or made by the schedule (ScheduledOrder.h);
 // - last uses, memory, and the order of issue are found out again.
 //
 // Everything is checked: a program in which anything else depends on the microbatch is
@@ -20,6 +20,7 @@
 #define MESHWRIGHT_PARTITIONER_REPEAT_REPEATPROGRAM_H
 
 #include "meshwright/Partitioner/ExportedProgram.h"
+#include "meshwright/Partitioner/Repeat/ProgramLabels.h"
 #include "meshwright/Partitioner/Repeat/RepeatOrder.h"
 #include <functional>
 #include <string>
@@ -34,10 +35,15 @@ using RepeatedCalls = std::vector<RepeatedEntry>;
 using OrderCheck = std::function<bool(const std::vector<RepeatedCalls> &few,
                                       const std::vector<RepeatedCalls> &many)>;
 
+/// Makes the order of all microbatches; none if that is not possible.
+using OrderMaker = std::function<std::optional<std::vector<RepeatedEntry>>(
+    const ExportedProgram &few, const ProgramLabels &labels)>;
+
 /// Makes the whole of a program of few microbatches, whose functions are renamed as if
 /// they were of the whole. None, and why, if that is not possible.
 std::optional<ExportedProgram> repeatProgram(const ExportedProgram &program,
                                              const RepeatCounts &counts,
+                                             const OrderMaker &makeOrder,
                                              const OrderCheck &isInOrder,
                                              std::string &whyNot);
 

@@ -3,6 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Partitioner/Repeat/Repetition.h"
+#include "meshwright/Partitioner/Repeat/RepeatOrder.h"
+#include "meshwright/Partitioner/Repeat/RepeatProgram.h"
+#include "meshwright/Partitioner/Repeat/ScheduledOrder.h"
 #include "meshwright/Partitioner/Repeat/ShortenLoop.h"
 
 using namespace mlir;
@@ -10,7 +13,7 @@ using namespace meshwright;
 
 std::optional<Repetition> Repetition::begin(ModuleOp module,
                                             PartitionConfig &config,
-                                            int64_t mostItems,
+                                            int64_t mostItems, bool mayOrder,
                                             std::string &whyNot) {
   auto function = module.lookupSymbol<func::FuncOp>(config.function);
   if (!function || function.isExternal())
@@ -25,7 +28,7 @@ std::optional<Repetition> Repetition::begin(ModuleOp module,
   if (!loop)
     return std::nullopt;
   std::optional<RepeatPlan> plan =
-      RepeatPlan::find(config, microbatches, whyNot);
+      RepeatPlan::find(config, microbatches, mayOrder, whyNot);
   if (!plan)
     return std::nullopt;
   Repetition found(std::move(*plan), config);
@@ -35,8 +38,21 @@ std::optional<Repetition> Repetition::begin(ModuleOp module,
 
 LogicalResult Repetition::repeat(PartitionResult &partitioned,
                                  std::string &whyNot) const {
+  const RepeatCounts &counts = plan.getCounts();
+  llvm::StringMap<int64_t> stages;
+  for (const PartitionConfig::Assignment &entry : config.assignment)
+    if (entry.stage)
+      stages.try_emplace(entry.name, *entry.stage);
+  ConfigOptions options = config.resolveOptions();
   std::optional<ExportedProgram> whole = repeatProgram(
-      *partitioned.program, plan.getCounts(),
+      *partitioned.program, counts,
+      [&](const ExportedProgram &few, const ProgramLabels &labels) {
+        return plan.ordersBySchedule()
+                   ? orderBySchedule(few, labels, counts,
+                                     options.optimizing.schedule, stages)
+                   : repeatOrder(labels.getOrder(), labels.countKinds(),
+                                 counts);
+      },
       [&](const std::vector<RepeatedCalls> &few,
           const std::vector<RepeatedCalls> &many) {
         return plan.isOrderOf(few, many);

@@ -19,11 +19,15 @@ class Repetition {
 public:
   /// Makes the program one of a few microbatches, and the configuration fit it; none if it
   /// has no more items than that, or if they cannot be repeated, which `whyNot` says the
-  /// reason for; the program is then as it was.
+  /// reason for; the program is then as it was. `mayOrder` is whether the few may be fewer
+  /// than fill the pipeline, which may turn out not to be enough.
   static std::optional<Repetition> begin(mlir::ModuleOp module,
                                          PartitionConfig &config,
-                                         int64_t mostItems,
+                                         int64_t mostItems, bool mayOrder,
                                          std::string &whyNot);
+
+  /// Whether they are fewer than fill the pipeline.
+  bool ordersBySchedule() const { return plan.ordersBySchedule(); }
 
   /// Makes what was partitioned the whole of it; fails, saying why, if that cannot be
   /// done.

@@ -136,6 +136,25 @@ def test_schedules_are_continued(monkeypatch, schedule, stages, meshes, microbat
     check(monkeypatch, "plain", schedule, stages, meshes, microbatches)
 
 
+# Too few microbatches for a steady state to be continued.
+@pytest.mark.parametrize(
+    ("kind", "schedule", "stages", "meshes", "microbatches"),
+    [
+        ("plain", "1F1B", 8, 8, 20),
+        ("clipped", "1F1B", 7, 7, 21),
+        ("aux", "1F1B", 6, 6, 21),
+        ("both", "1F1B", 6, 6, 20),
+        ("plain", "GPipe", 8, 8, 21),
+        ("clipped", "Eager1F1B", 8, 8, 20),
+        ("plain", "Interleaved1F1B", 12, 6, 24),
+    ],
+)
+def test_pipelines_that_few_microbatches_do_not_fill(
+    monkeypatch, kind, schedule, stages, meshes, microbatches
+):
+    check(monkeypatch, kind, schedule, stages, meshes, microbatches)
+
+
 @pytest.mark.parametrize("kind", ["split", "tied"])
 @pytest.mark.parametrize(
     ("schedule", "stages", "meshes", "microbatches"),
