@@ -18,7 +18,7 @@ import numpy as np
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p, named_computation_p
-from ..tracing.scopes import body_of, source, with_body
+from ..tracing.scopes import body_of, identity_of_body, source, with_body
 from .assign import Stages
 from .costs import work_of
 from .emit import copies, emit
@@ -261,7 +261,7 @@ class Divider:
         self._count, self._assigned = count, assigned
         self._is_scheduled = is_scheduled
         self._times = 1
-        self._done: dict[int, tuple[Any, Any]] = {}
+        self._done: dict[tuple[int, int], Any] = {}
         self._outside = 0.0
         # Of bodies that share weights, the stages of their inputs by position.
         self._homes: dict[Any, dict[int, int]] = {}
@@ -297,7 +297,7 @@ class Divider:
             lined.append(Lined(order, weights, each.times))
         homes = find_homes(lined, self._count)
         for each in sharing:
-            self._homes[id(each.body.jaxpr), each.transposes] = {
+            self._homes[each.key] = {
                 at: homes[weight]
                 for at, weight in each.weights.items()
                 if weight in homes
@@ -311,18 +311,28 @@ class Divider:
             calls = is_call(eqn)
             if body is not None and (calls or compat.find(body.jaxpr, is_call)):
                 count = transposes + compat.transpose_count(eqn.source_info.name_stack)
-                change = self._body if calls else self._in
-                key = id(body.jaxpr), count
+                key = identity_of_body(eqn), count
                 if key not in self._done:
-                    self._done[key] = body, change(body, count)
-                eqn = with_body(eqn, self._done[key][1])
+                    homes = self._homes.get(key, {})
+                    self._done[key] = (
+                        self._body(body, count, homes)
+                        if calls
+                        else self._in(body, count)
+                    )
+                eqn = with_body(eqn, self._done[key])
             eqns.append(eqn)
         return compat.ClosedJaxpr(closed.jaxpr.replace(eqns=eqns), closed.consts)
 
-    def _body(self, closed: Any, transposes: int, is_whole: bool = False) -> Any:
+    def _body(
+        self,
+        closed: Any,
+        transposes: int,
+        known: Mapping[int, int] = types.MappingProxyType({}),
+        is_whole: bool = False,
+    ) -> Any:
+        """A body divided, with the inputs of which the stages are known in these."""
         flat = self._flat(closed, transposes)
         inputs = flat.invars[len(flat.consts) :]
-        known = self._homes.get((id(closed.jaxpr), transposes), {})
         homes = {inputs[at]: stage for at, stage in known.items()}
         is_ordered = self._is_scheduled and not is_whole
         stages, division = divide(

@@ -23,7 +23,7 @@ from typing import Any
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p
-from ..tracing.scopes import body_of
+from ..tracing.scopes import body_of, identity_of_body
 from .costs import bytes_of
 from .line import Order
 from .origins import Origins
@@ -42,12 +42,14 @@ class Called:
     """A body that is called.
 
     Attributes:
+      key: the same for calls of one body that was transposed as often.
       body: a closed jaxpr.
       transposes: how often it was transposed.
       weights: what its inputs come from: inputs of the program, by position.
       times: how often it is called.
     """
 
+    key: tuple[int, int]
     body: Any
     transposes: int
     weights: Mapping[int, Any]
@@ -68,15 +70,15 @@ def find_called(closed: Any) -> list[Called]:
     origins, found = Origins(given), dict[Any, Called]()
     for eqn, transposes in _operations(closed.jaxpr, origins, 0):
         if is_call(eqn):
-            body = body_of(eqn)
             weights = {
                 at: weight
                 for at, atom in enumerate(eqn.invars)
                 if compat.is_variable(atom)
                 and (weight := origins.find(atom)) is not None
             }
-            called = Called(body, transposes, weights)
-            found.setdefault((id(body.jaxpr), transposes), called).times += 1
+            key = identity_of_body(eqn), transposes
+            called = Called(key, body_of(eqn), transposes, weights)
+            found.setdefault(key, called).times += 1
         origins.note(eqn, comes_from_none=is_call(eqn))
     return list(found.values())
 

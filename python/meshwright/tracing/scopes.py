@@ -50,6 +50,14 @@ def body_of(eqn: Any, or_repeats: bool = False) -> Any | None:
     return compat.closed(eqn.params.get(_BODIES.get(eqn.primitive.name)))
 
 
+def identity_of_body(eqn: Any) -> int:
+    """What is the same for operations that apply one function.
+
+    What `body_of` gives is made again each time where the function is an open jaxpr.
+    """
+    return id(eqn.params[_BODIES[eqn.primitive.name]])
+
+
 def with_body(eqn: Any, body: Any) -> Any:
     """The operation with another body in the place of what `body_of` gave."""
     key = _BODIES[eqn.primitive.name]
