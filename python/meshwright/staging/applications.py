@@ -74,17 +74,19 @@ def group_marks(
     trip of a loop, is of another application.
     """
     found: list[list[int]] = []
+    # Of each application, the bits of its marks by their places.
+    bits_at: list[dict[str, int]] = []
     for mark in marks:
-        place = source(items[mark].eqn)
-        for group in found:
-            again = [at for at in group if source(items[at].eqn) == place]
-            if items[group[0]].scope == items[mark].scope and all(
-                passed[mark] & bits[at] for at in again
-            ):
+        place, scope = source(items[mark].eqn), items[mark].scope
+        for group, known in zip(found, bits_at, strict=True):
+            same = known.get(place, 0)
+            if items[group[0]].scope == scope and passed[mark] & same == same:
                 group.append(mark)
+                known[place] = same | bits[mark]
                 break
         else:
             found.append([mark])
+            bits_at.append({place: bits[mark]})
     return found
 
 

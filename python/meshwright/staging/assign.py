@@ -156,7 +156,7 @@ def number_tokens(
         if index in numbers:
             tokens[item.eqn.outvars[-1]] = numbers[index]
             continue
-        given = compat.variables(item.eqn.invars)
+        given = flat.table.reads[index]
         if not is_mark(item) and len(given) == 1 and given[0] in tokens:
             tokens.update(dict.fromkeys(item.eqn.outvars, tokens[given[0]]))
     return tokens
@@ -424,7 +424,7 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
         size = max((bytes_of(var.aval) for var in item.eqn.outvars), default=0)
         large = [
             maker
-            for var in compat.variables(item.eqn.invars)
+            for var in table.reads[index]
             if (maker := table.producer.get(var)) is not None
             and not (_chooses(var, size) or by_numbers[maker])
         ]
@@ -540,7 +540,7 @@ class Backward:
         for index, item in enumerate(flat.items):
             if item.transposes or stage[index] is None:
                 continue
-            for var in compat.variables(item.eqn.invars):
+            for var in self._table.reads[index]:
                 if var not in self._table.producer:
                     self._input_homes.setdefault(var, set()).add(stage[index])
         for index, item in enumerate(flat.items):
@@ -639,7 +639,7 @@ class Backward:
         So are the numbers that the operations `numbers` give.
         """
         homes: set[int] | None = None
-        for var in compat.variables(self._flat.items[index].eqn.invars):
+        for var in self._table.reads[index]:
             maker = self._table.producer.get(var)
             if is_number(var) and maker not in numbers:
                 continue

@@ -108,11 +108,13 @@ class Reads:
     """The producers and readers of the values of a body.
 
     Attributes:
+      reads: the variables that each operation reads.
       producer: variable to position of the operation that gives it.
       operands: positions of the operations whose values each operation reads.
       readers: positions of the operations that read each operation's values.
     """
 
+    reads: list[list[Any]]
     producer: dict[object, int]
     operands: list[list[int]]
     readers: list[list[int]]
@@ -142,17 +144,16 @@ class Flat:
         producer: dict[object, int] = {}
         operands: list[list[int]] = []
         readers: list[list[int]] = [[] for _ in self.items]
+        reads = [compat.variables(item.eqn.invars) for item in self.items]
         for index, item in enumerate(self.items):
             found = dict.fromkeys(
-                producer[var]
-                for var in compat.variables(item.eqn.invars)
-                if var in producer
+                producer[var] for var in reads[index] if var in producer
             )
             operands.append(list(found))
             for other in found:
                 readers[other].append(index)
             producer.update(dict.fromkeys(item.eqn.outvars, index))
-        return Reads(producer, operands, readers)
+        return Reads(reads, producer, operands, readers)
 
 
 def flatten(

@@ -67,13 +67,13 @@ class Terms:
         stage_at: Callable[[int], int],
     ):
         self._items, self._producer = flat.items, flat.table.producer
-        self._operands = flat.table.operands
+        self._operands, self._reads = flat.table.operands, flat.table.reads
         self._is_early, self._position, self._stage_at = is_early, position, stage_at
         self._outs = set(compat.variables(flat.outs))
         self._readers: dict[Any, list[int]] = {}
         for index, item in enumerate(flat.items):
             if not item.transposes:
-                for var in set(compat.variables(item.eqn.invars)):
+                for var in set(self._reads[index]):
                     self._readers.setdefault(var, []).append(index)
         self._saved: set[int] = set()  # What only the backward pass reads.
         for index in reversed(range(len(flat.items))):
@@ -123,7 +123,7 @@ class Terms:
         """Parts that no order of stages computes, with all that these are made of."""
         stages, outside = self._stages, set[int]()
         for index in filter(self._is_part, range(len(self._items))):
-            invars = compat.variables(self._items[index].eqn.invars)
+            invars = self._reads[index]
             before = max(map(self._stage_of_numbers, invars), default=0)
             homes: set[int] | None = None
             for var in invars:
@@ -203,7 +203,7 @@ class Terms:
             read
             and self._is_wanted(index, read)
             and all(map(is_number, read))
-            and not all(map(is_number, compat.variables(eqn.invars)))
+            and not all(map(is_number, self._reads[index]))
         )
 
     def _is_wanted(self, index: int, read: Sequence[Any]) -> bool:
@@ -230,7 +230,7 @@ class Terms:
         first: dict[int, int] = {}
         left, seen = [number], {number}
         while left:
-            for var in compat.variables(self._items[left.pop()].eqn.invars):
+            for var in self._reads[left.pop()]:
                 maker = self._producer.get(var)
                 if maker in seen or is_number(var):
                     continue
@@ -272,7 +272,7 @@ def is_movable(
     if item.transposes % 2 == 0 or all(map(is_number, item.eqn.outvars)):
         return False
     reads_number = False
-    for var in compat.variables(item.eqn.invars):
+    for var in flat.table.reads[index]:
         maker = flat.table.producer.get(var)
         is_small = is_number(var)
         if maker is not None and flat.items[maker].transposes:
