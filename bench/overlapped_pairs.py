@@ -8,8 +8,8 @@ devices under DualPipeV and Combined1F1B; compiled for devices that are only des
 which takes JAX's plugin for them (docs/hardware.md). An exchange is hidden if a product
 is between its start and its end in the code of the device. Once with
 `mpmd_fuse_overlapped_pairs` and once without and, of Combined1F1B, with whole
-backwards, as before there was such an option; the first two also with `SPLIT`. Pairs
-are those that gain on the device by the cost model.
+backwards, as before there was such an option; the first two also with `SPLIT`, as is
+the default. Pairs are those that gain on the device by the cost model.
 
 Prints a line of JSON for each schedule: the share of bytes that is hidden, the
 simulated step with pairs by that without, also where that has the same halves of
@@ -40,13 +40,15 @@ import meshwright as mw
 
 MESHES, DEVICES = 4, 4
 STAGES = {"DualPipeV": 8, "Combined1F1B": 4}
+#: What splits the backward of experts, too, and adds up gradients as they are made: on
+#: by default with pairs.
+SPLIT = {"mpmd_split_manual_computations": True, "mpmd_accumulate_in_units": True}
+WHOLE = dict.fromkeys(SPLIT, False)
 #: Options without pairs.
 APART: dict[str, dict] = {
-    "DualPipeV": {},
-    "Combined1F1B": {"mpmd_split_bwd_fragments": False},
+    "DualPipeV": WHOLE,
+    "Combined1F1B": {"mpmd_split_bwd_fragments": False, **WHOLE},
 }
-#: What also splits the backward of experts, and adds up gradients as they are made.
-SPLIT = {"mpmd_split_manual_computations": True, "mpmd_accumulate_in_units": True}
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
 PRODUCT = re.compile(r"\bdot\(|gemm|cublas|convolution\(|kind=kOutput|__triton_nested")
 
@@ -288,8 +290,8 @@ def main() -> int:
         simulations = {}
         ways = {
             "apart": (False, APART[schedule]),
-            "halves": (False, {}),
-            "paired": (True, {}),
+            "halves": (False, WHOLE),
+            "paired": (True, WHOLE),
             "halves_split": (False, SPLIT),
             "paired_split": (True, SPLIT),
         }

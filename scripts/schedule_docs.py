@@ -533,11 +533,11 @@ from the last microbatch to the first. A gradient around all
 calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
 first, and contradicts all schedules with ascending microbatches.
 
-With `mpmd_accumulate_in_units=True`, which is off by default, such a sum is taken where
-its terms are computed once their order is known: each microbatch adds its gradient to
-the sum of those before it, so that one is kept and not one for each, and the last one
-has no long sum left. This applies where microbatches run in the order in which they are
-added; the result is the same to the last bit.
+With `mpmd_accumulate_in_units=True`, the default with overlapped pairs, as is
+`mpmd_split_manual_computations`, such a sum is taken where its terms are computed once
+their order is known: each microbatch adds its gradient to the sum of those before it,
+so that one is kept and not one for each. This applies where microbatches run in the
+order in which they are added; the result is the same to the last bit.
 
 `mw.pipeline.accumulate` avoids all this: it adds up gradients in the backward pass of
 each stage, so there is one sum whatever the number of microbatches, and no microbatch

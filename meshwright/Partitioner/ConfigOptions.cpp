@@ -238,9 +238,15 @@ LogicalResult meshwright::setOption(ConfigOptions &options, StringRef key,
 }
 
 void ConfigOptions::completeForSchedule() {
+  const ScheduleOption &schedule = optimizing.schedule;
+  if (schedule.hasPairs()) {
+    if (!given.count("mpmd_split_manual_computations"))
+      importing.splitManualComputations = true;
+    if (!given.count("mpmd_accumulate_in_units"))
+      optimizing.accumulateInUnits = true;
+  }
   if (!optimizing.completeByPlan)
     return;
-  const ScheduleOption &schedule = optimizing.schedule;
   if (!given.count("mpmd_split_bwd_fragments"))
     importing.splitBwdFragments = schedule.splitsBackward();
   if (!given.count("mpmd_merge_inferred_after_scheduling"))

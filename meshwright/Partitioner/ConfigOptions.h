@@ -30,9 +30,10 @@ struct ConfigOptions {
   /// Keys that the user gave a value.
   std::set<std::string, std::less<>> given;
 
-  /// Turns on what the schedule needs if it is to be followed to the letter,
-  /// and the user has not said otherwise: halves of backward work, if it has a
-  /// place for them, and sums of gradients that do not tie its backward work to
+  /// Turns on what the schedule needs, unless the user has said otherwise. If it has
+  /// overlapped pairs, these have as little as possible in the half that neighbours
+  /// wait for. If it is to be followed to the letter: halves of backward work, if it
+  /// has a place for them, and sums of gradients that do not tie its backward work to
   /// the order of the sum.
   void completeForSchedule();
 };

@@ -3,10 +3,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
+#include "meshwright/Optimize/Scheduler/OverlapMarks.h"
 #include "meshwright/Schedule/PlanFile.h"
 #include "meshwright/Text/QuotedText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 
@@ -34,6 +36,21 @@ bool ScheduleOption::splitsBackward() const {
       return action.kind == meshwright::ActionKind::Weight || action.joinsNext;
     });
   });
+}
+
+bool ScheduleOption::hasPairs() const {
+  if (!schedule)
+    return hasOverlaps(*plan);
+  if (schedule->isSearched || schedule->takesTowers)
+    return false;
+  // Any plan has some, if it has enough microbatches.
+  constexpr int64_t kMeshes = 2, kMicrobatches = 8;
+  llvm::Expected<meshwright::Plan> some =
+      schedule->makePlan({kMeshes, kMicrobatches, schedule->usualChunks});
+  if (some)
+    return hasOverlaps(*some);
+  llvm::consumeError(some.takeError());
+  return false;
 }
 
 bool ScheduleOption::needsSumsApart() const {

@@ -24,6 +24,8 @@ struct ScheduleOption {
   std::string getName() const;
   /// Whether it has a place for weight gradients that are apart.
   bool splitsBackward() const;
+  /// Whether it has overlapped pairs, whatever stages take.
+  bool hasPairs() const;
   /// Whether the sums of gradients must stay apart until the backward work has
   /// its order: because that does not go from the first microbatch to the last,
   /// as sums do, or because what they are summed up to travels.

@@ -22,11 +22,12 @@ from support.paired_training import (
     find_pairs,
     lower,
     make_inputs,
+    make_step,
     make_topology,
     train,
     train_plainly,
 )
-from support.schedule_training import count_copies
+from support.schedule_training import count_copies, stage_config
 
 import meshwright as mw
 
@@ -62,8 +63,8 @@ def test_a_pair_is_a_forward_and_a_backward(schedule):
         {"mpmd_defer_reductions": True},
         {"mpmd_hoist_invariants": True},
         {"mpmd_keep_units_alike": True},
-        {"mpmd_split_manual_computations": True},
-        {"mpmd_accumulate_in_units": True},
+        {"mpmd_split_manual_computations": False},
+        {"mpmd_accumulate_in_units": False},
         {"mpmd_schedule_device": "h100"},
     ],
     ids=lambda options: next(iter(options)),
@@ -117,6 +118,31 @@ def test_late_halves_hide_what_is_in_no_pair():
     assert_close(
         train(timed, "Combined1F1B", shared=True), train_plainly(4, 1, shared=True)
     )
+
+
+@pytest.mark.parametrize("schedule", [*PAIRED, "1F1B"])
+def test_pairs_leave_little_in_the_half_that_others_wait_for(schedule):
+    """Unless the user says otherwise."""
+    options = ("mpmd_split_manual_computations", "mpmd_accumulate_in_units")
+
+    def describe(**given):
+        topology = make_topology()
+        stages = PAIRED.get(schedule, 4)
+        config = stage_config(
+            schedule,
+            topology,
+            stages,
+            {"mpmd_infer_cross_mesh_reductions": True, **given},
+            pipeline_schedule=mw.get_pipeline_schedule(schedule),
+        )
+        step = make_step(topology["m0"], stages, count_copies(schedule), 8)
+        inputs = make_inputs(stages, count_copies(schedule), 8)
+        lowered = mw.jit(step, config).lower(*inputs)
+        return lowered.partitioning_result.program
+
+    default = describe()
+    assert (default == describe(**dict.fromkeys(options, True))) == (schedule in PAIRED)
+    assert default == describe(**dict.fromkeys(options, schedule in PAIRED))
 
 
 @pytest.mark.parametrize(
@@ -190,7 +216,7 @@ def test_pairs_go_with_all_of_them_together(schedule):
     [("DualPipeV", True), ("Combined1F1B", True), ("DualPipeV", False), ("1F1B", True)],
 )
 def test_marked_experts_train_as_jit(schedule, calls):
-    """With halves of experts, and sums that are taken where terms are."""
+    """With halves of experts, and sums that are taken where terms are, in pairs."""
     topology = make_topology()
     stages = 8 if schedule == "DualPipeV" else 4
     weights, *batches = make_inputs(stages, 1, 8, shared=True)
@@ -217,10 +243,6 @@ def test_marked_experts_train_as_jit(schedule, calls):
     config = mw.make_config(
         topology,
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
-        partitioning_options={
-            "mpmd_accumulate_in_units": True,
-            "mpmd_split_manual_computations": True,
-        },
     )
     function = functools.partial(step, topology["m0"])
     lowered = mw.jit(function, config).lower(weights, batches)
