@@ -53,7 +53,6 @@ _BY_VALUE = (
     range,
 )
 _TRANSFORMED = (type(jax.jit(abs)), jax.custom_jvp, jax.custom_vjp)
-_METHODS = (types.FunctionType, property, staticmethod, classmethod)
 _CACHED = next((name for name in vars(jax.jit(abs)) if "info" in name), None)
 # To look through more takes as long as to trace the function.
 _MOST = 2_000
