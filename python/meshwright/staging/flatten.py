@@ -156,6 +156,146 @@ class Flat:
         return Reads(reads, producer, operands, readers)
 
 
+class _Flattener:
+    """Writes the operations of a body out, one after the other.
+
+    Attributes:
+      items: what was written out so far.
+    """
+
+    def __init__(
+        self, closed: Any, opens: Callable[[Any], bool] | None, max_trips: int | None
+    ):
+        self.items: list[Item] = []
+        self._opens = opens
+        self._max_trips = max_trips
+        self._scope, self._scopes = 0, itertools.count(1)
+        self._made_of_nothing: set[Any] = set()
+        self._constants: dict[int, Any] = {}
+        self._consts: list[Any] = []
+        self._constvars: list[Any] = []
+        self._closed = closed
+        self._env = self._constants_of(closed)
+        self._invars = [_fresh(var, self._env) for var in closed.jaxpr.invars]
+        self._concatenations = Concatenations(self._invars)
+
+    def flatten(self, transposes: int) -> Flat:
+        outs = self._walk(self._closed.jaxpr, self._env, compat.NameStack(), transposes)
+        found = self._concatenations
+        items = split_barriers(self.items, found.is_of_inputs, keeps_elements)
+        made, outs = found.split(items, outs)
+        invars = [*self._constvars, *self._invars]
+        return Flat(invars, self._consts, made, outs, made is not items)
+
+    def _constants_of(self, closed: Any) -> dict[Any, Any]:
+        """The variables of a body's constants, each of which is one input."""
+        found = {}
+        for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True):
+            if id(value) not in self._constants:
+                self._constants[id(value)] = compat.Var(var.aval)
+                self._consts.append(value)
+                self._constvars.append(self._constants[id(value)])
+            found[var] = self._constants[id(value)]
+        return found
+
+    def _walk(
+        self, jaxpr: Any, env: dict[Any, Any], stack: Any, outer: int
+    ) -> list[Any]:
+        def read(atom: Any) -> Any:
+            return atom if isinstance(atom, compat.Literal) else env[atom]
+
+        for eqn in jaxpr.eqns:
+            operands = list(map(read, eqn.invars))
+            whole = stack + eqn.source_info.name_stack
+            count = outer + compat.transpose_count(eqn.source_info.name_stack)
+            outs = self._open(eqn, operands, whole, count)
+            if outs is None:
+                self._keep(eqn, operands, whole, count, env)
+            else:
+                env.update(zip(eqn.outvars, outs, strict=True))
+        return list(map(read, jaxpr.outvars))
+
+    def _open(
+        self, eqn: Any, operands: list[Any], stack: Any, count: int
+    ) -> list[Any] | None:
+        """The results of an operation that is laid open; None of one that stays."""
+        mark = None if eqn.primitive is mark_p else mark_in(eqn)
+        is_row_by_row = self._concatenations.are_rows(loops.rows_of(eqn, operands))
+        if is_row_by_row or (
+            mark is not None and loops.is_expandable(eqn, self._max_trips)
+        ):
+            run = functools.partial(self._walk_closed, stack, count)
+            return loops.expand(eqn, operands, run, self._max_trips or 0)
+        body = body_of(eqn)
+        if mark is not None and (body is None or eqn.primitive is named_computation_p):
+            refuse(eqn, mark)
+        if body is None or not (
+            mark is not None or self._is_opened(eqn, body, operands)
+        ):
+            return None
+        before, after = (eqn.params.get(key, ()) for key in _SHARDINGS)
+        operands = self._constrained(eqn, operands, before, stack, count)
+        outs = self._walk_closed(stack, count, body, operands)
+        return self._constrained(eqn, outs, after, stack, count)
+
+    def _is_opened(self, eqn: Any, body: Any, operands: list[Any]) -> bool:
+        """Whether an operation with a body, but no mark, is laid open."""
+        if self._opens is not None and self._opens(eqn):
+            return True
+        return eqn.primitive not in (named_computation_p, call_p) and (
+            self._concatenations.opens(operands) or is_separable(body.jaxpr)
+        )
+
+    def _keep(
+        self, eqn: Any, operands: list[Any], stack: Any, count: int, env: dict[Any, Any]
+    ) -> None:
+        """Writes an operation out as it is."""
+        outvars = [_fresh(var, env) for var in eqn.outvars]
+        if self._made_of_nothing.issuperset(compat.variables(operands)):
+            self._made_of_nothing.update(outvars)
+            count = 0
+        info = eqn.source_info.replace(name_stack=stack)
+        new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
+        self.items.append(Item(new, count, self._scope))
+        self._concatenations.visit(new, is_forward=not count)
+
+    def _walk_closed(
+        self,
+        stack: Any,
+        outer: int,
+        body: Any,
+        operands: Sequence[Any],
+        is_own: bool = False,
+    ) -> list[Any]:
+        around = self._scope
+        if is_own:
+            self._scope = next(self._scopes)
+        inner = dict(zip(body.jaxpr.invars, operands, strict=True))
+        inner.update(self._constants_of(body))
+        outs = self._walk(body.jaxpr, inner, stack, outer)
+        self._scope = around
+        return outs
+
+    def _constrained(
+        self, eqn: Any, values: Any, shardings: Any, stack: Any, count: int
+    ) -> list[Any]:
+        """What a nested `jax.jit` says about shardings, around what it does."""
+        found = list(values)
+        for index, sharding in enumerate(shardings):
+            if isinstance(sharding, NamedSharding) and isinstance(
+                found[index], compat.Var
+            ):
+                constraint, found[index] = constrain(eqn, found[index], sharding)
+                info = eqn.source_info.replace(name_stack=stack)
+                self.items.append(Item(constraint.replace(source_info=info), count))
+        return found
+
+
+def _fresh(var: Any, env: dict[Any, Any]) -> Any:
+    env[var] = new = type(var)(var.aval)  # It may be one that is dropped.
+    return new
+
+
 def flatten(
     closed: Any,
     transposes: int = 0,
@@ -173,108 +313,4 @@ def flatten(
     Raises:
       ValueError: a mark where nothing can be cut; the text begins with its place.
     """
-    items: list[Item] = []
-    scope, scopes = 0, itertools.count(1)
-    made_of_nothing: set[Any] = set()
-
-    def fresh(var: Any, env: dict[Any, Any]) -> Any:
-        env[var] = new = type(var)(var.aval)  # It may be one that is dropped.
-        return new
-
-    def walk(jaxpr: Any, env: dict[Any, Any], stack: Any, outer: int) -> list[Any]:
-        def read(atom: Any) -> Any:
-            return atom if isinstance(atom, compat.Literal) else env[atom]
-
-        for eqn in jaxpr.eqns:
-            operands = list(map(read, eqn.invars))
-            whole = stack + eqn.source_info.name_stack
-            count = outer + compat.transpose_count(eqn.source_info.name_stack)
-            mark = None if eqn.primitive is mark_p else mark_in(eqn)
-            body = body_of(eqn)
-            is_row_by_row = concatenations.are_rows(loops.rows_of(eqn, operands))
-            if is_row_by_row or (
-                mark is not None and loops.is_expandable(eqn, max_trips)
-            ):
-                run = functools.partial(walk_closed, whole, count)
-                outs = loops.expand(eqn, operands, run, max_trips or 0)
-                env.update(zip(eqn.outvars, outs, strict=True))
-                continue
-            if mark is not None and (
-                body is None or eqn.primitive is named_computation_p
-            ):
-                refuse(eqn, mark)
-            if body is not None and (
-                mark is not None
-                or (opens is not None and opens(eqn))
-                or (
-                    eqn.primitive not in (named_computation_p, call_p)
-                    and (concatenations.opens(operands) or is_separable(body.jaxpr))
-                )
-            ):
-                sides = [eqn.params.get(key, ()) for key in _SHARDINGS]
-                operands = constrained(eqn, operands, sides[0], whole, count)
-                outs = walk_closed(whole, count, body, operands)
-                outs = constrained(eqn, outs, sides[1], whole, count)
-                env.update(zip(eqn.outvars, outs, strict=True))
-                continue
-            outvars = [fresh(var, env) for var in eqn.outvars]
-            if made_of_nothing.issuperset(compat.variables(operands)):
-                made_of_nothing.update(outvars)
-                count = 0
-            info = eqn.source_info.replace(name_stack=whole)
-            new = eqn.replace(invars=operands, outvars=outvars, source_info=info)
-            items.append(Item(new, count, scope))
-            concatenations.visit(new, is_forward=not count)
-        return list(map(read, jaxpr.outvars))
-
-    def walk_closed(
-        stack: Any,
-        outer: int,
-        body: Any,
-        operands: Sequence[Any],
-        is_own: bool = False,
-    ) -> list[Any]:
-        nonlocal scope
-        around, scope = scope, next(scopes) if is_own else scope
-        inner = dict(zip(body.jaxpr.invars, operands, strict=True))
-        for var, value in zip(body.jaxpr.constvars, body.consts, strict=True):
-            inner[var] = constant(value, var.aval)
-        outs = walk(body.jaxpr, inner, stack, outer)
-        scope = around
-        return outs
-
-    def constrained(
-        eqn: Any, values: Any, shardings: Any, stack: Any, count: int
-    ) -> list[Any]:
-        """What a nested `jax.jit` says about shardings, around what it does."""
-        found = list(values)
-        for index, sharding in enumerate(shardings):
-            if isinstance(sharding, NamedSharding) and isinstance(
-                found[index], compat.Var
-            ):
-                constraint, found[index] = constrain(eqn, found[index], sharding)
-                info = eqn.source_info.replace(name_stack=stack)
-                items.append(Item(constraint.replace(source_info=info), count))
-        return found
-
-    constants: dict[int, Any] = {}
-    consts: list[Any] = []
-    constvars: list[Any] = []
-
-    def constant(value: Any, aval: Any) -> Any:
-        if id(value) not in constants:
-            constants[id(value)] = compat.Var(aval)
-            consts.append(value)
-            constvars.append(constants[id(value)])
-        return constants[id(value)]
-
-    env = {
-        var: constant(value, var.aval)
-        for var, value in zip(closed.jaxpr.constvars, closed.consts, strict=True)
-    }
-    invars = [fresh(var, env) for var in closed.jaxpr.invars]
-    concatenations = Concatenations(invars)
-    outs = walk(closed.jaxpr, env, compat.NameStack(), transposes)
-    items = split_barriers(items, concatenations.is_of_inputs, keeps_elements)
-    made, outs = concatenations.split(items, outs)
-    return Flat([*constvars, *invars], consts, made, outs, made is not items)
+    return _Flattener(closed, opens, max_trips).flatten(transposes)
