@@ -35,6 +35,7 @@ from .world import (
 _TRANSPORTS = ("transfer", "device_put")
 _JOINED = "MESHWRIGHT_JOINED"
 _DROP = struct.pack("ii", 1, 0)  # What SO_LINGER takes for closing at once.
+_NOTHING = (None, None, None)
 _started = False
 _held: contextlib.ExitStack | None = None
 
@@ -94,55 +95,21 @@ def initialize(
         missing, the others end with a line and exit code 70.
     """
     global _started, _held
-    if transport not in _TRANSPORTS:
-        raise ValueError(
-            f"transport {transport!r} is unknown, known are "
-            f"{', '.join(map(repr, _TRANSPORTS))}"
-        )
-    if recoverable and transport != "transfer":
-        raise ValueError(
-            f"transport {transport!r} cannot be recoverable; use the default one"
-        )
-    if _started:
-        raise RuntimeError("mw.distributed.initialize was called before")
-    if jax_runtime.backends_started():
-        raise RuntimeError(
-            "JAX has started its devices already; call mw.distributed.initialize() "
-            "before jax.devices(), before any array is made and any function is run"
-        )
+    _check_transport(transport, recoverable)
+    _check_first()
     given = (coordinator_address, num_processes, process_id)
-    launched = environment("COORDINATOR")
-    if given == (None, None, None) and launched:
-        given = (
-            launched,
-            int(environment("PROCESSES") or 1),
-            int(environment("PROCESS") or 0),
-        )
-    else:
-        launched = None
+    launched = environment("COORDINATOR") if given == _NOTHING else None
     if timeout is None:
         timeout = environment("TIMEOUT") or DEFAULT_TIMEOUT
     seconds = float(timeout)
     for name, value in (("timeout", seconds), ("window_bytes", window_bytes)):
         if not 0 < value < math.inf:
             raise ValueError(f"{name} must be positive and finite, got {value:g}")
-    if (
-        not launched
-        and given == (None, None, None)
-        and not jax_runtime.cluster_is_present()
-    ):
+    alone = not launched and given == _NOTHING and not jax_runtime.cluster_is_present()
+    if alone or _parent_has_joined(given):
         _started = True
         return
-    if _parent_has_joined(given if not launched else (None, None, None)):
-        _started = True
-        return
-    if not launched and None in given and given != (None, None, None):
-        raise ValueError(
-            "give coordinator_address, num_processes and process_id together, or none "
-            f"of them; got {given}"
-        )
-    if None not in given:
-        given = _checked(*given)
+    given = _complete(given, launched)
     if given[1] == 1:
         _started = True
         return
@@ -158,14 +125,7 @@ def initialize(
     # The watchdog knows which process is at fault; those that wait for it do not.
     world = set_world(2 * seconds, bind_address, transport, window_bytes, recoverable)
     if not launched:
-        address, _, token = _watchdog_address(world, seconds).partition(" ")
-        try:
-            watch.connect(address, world.process, token, coordinated=True)
-        except OSError as error:
-            raise ProcessError(
-                f"process {world.process}: process 0 cannot be reached at {address}: "
-                f"{error}; give it an address that the others reach (bind_address)"
-            ) from error
+        _connect_watchdog(world, seconds)
     client = watch.current()
     if client is not None:
         # It says that the end has come before the world waits for the others there.
@@ -191,7 +151,7 @@ def _parent_has_joined(given: tuple) -> bool:
     joined = os.environ.get(_JOINED, "").split()
     if not joined or int(joined[0]) not in _ancestors():
         return False
-    return given == (None, None, None) or [str(part) for part in given] == joined[1:]
+    return given == _NOTHING or [str(part) for part in given] == joined[1:]
 
 
 def _ancestors() -> list[int]:
@@ -225,6 +185,48 @@ def shutdown() -> None:
         client.finish(exits.exit_code())
 
 
+def _check_transport(transport: str, recoverable: bool) -> None:
+    if transport not in _TRANSPORTS:
+        raise ValueError(
+            f"transport {transport!r} is unknown, known are "
+            f"{', '.join(map(repr, _TRANSPORTS))}"
+        )
+    if recoverable and transport != "transfer":
+        raise ValueError(
+            f"transport {transport!r} cannot be recoverable; use the default one"
+        )
+
+
+def _check_first() -> None:
+    """Checks that nothing came before which may not."""
+    if _started:
+        raise RuntimeError("mw.distributed.initialize was called before")
+    if jax_runtime.backends_started():
+        raise RuntimeError(
+            "JAX has started its devices already; call mw.distributed.initialize() "
+            "before jax.devices(), before any array is made and any function is run"
+        )
+
+
+def _complete(given: tuple, launched: str | None) -> tuple:
+    """The first three arguments, checked, or those of the launcher.
+
+    Raises:
+      ValueError: only some are given, or such that make no sense.
+    """
+    if launched:
+        processes, process = environment("PROCESSES"), environment("PROCESS")
+        given = launched, int(processes or 1), int(process or 0)
+    if given == _NOTHING:
+        return given
+    if None in given:
+        raise ValueError(
+            "give coordinator_address, num_processes and process_id together, or none "
+            f"of them; got {given}"
+        )
+    return _checked(*given)
+
+
 def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
     """The first three arguments, which JAX checks late or takes to be something else.
 
@@ -256,6 +258,17 @@ def _watchdog_address(world: World, seconds: float) -> str:
         world.put("watchdog", f"{address} {token}".encode())
         return f"{address} {token}"
     return world.get("watchdog", 0, "start a watchdog").decode()
+
+
+def _connect_watchdog(world: World, seconds: float) -> None:
+    address, _, token = _watchdog_address(world, seconds).partition(" ")
+    try:
+        watch.connect(address, world.process, token, coordinated=True)
+    except OSError as error:
+        raise ProcessError(
+            f"process {world.process}: process 0 cannot be reached at {address}: "
+            f"{error}; give it an address that the others reach (bind_address)"
+        ) from error
 
 
 def _configure(transport: str, held: contextlib.ExitStack) -> None:
