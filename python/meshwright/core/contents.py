@@ -57,11 +57,11 @@ class Contents:
                 raise self._refusal(f"{path} is a link")
             if path.exists() and path.stat().st_uid != os.geteuid():
                 raise self._refusal(f"{path} belongs to another user")
-        self._check_strangers(self.folder, {self._index, _FILES})
+        self._check_unknown_files(self.folder, {self._index, _FILES})
         (self.folder / _FILES).mkdir(exist_ok=True)
-        self._check_strangers(self.folder / _FILES, set())
+        self._check_unknown_files(self.folder / _FILES, set())
 
-    def _check_strangers(self, folder: pathlib.Path, known: set[str]) -> None:
+    def _check_unknown_files(self, folder: pathlib.Path, known: set[str]) -> None:
         for entry in sorted(os.listdir(folder)):
             is_ours = entry in known or _UNFINISHED.fullmatch(entry)
             if not (is_ours or (folder.name == _FILES and _NAME.fullmatch(entry))):

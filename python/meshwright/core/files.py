@@ -90,7 +90,7 @@ def _check_links(path: str) -> None:
         except OSError:  # Yet to be made, or an error that the writer reports.
             return
         is_link = stat.S_ISLNK(status.st_mode)
-        if (is_link or stat.S_ISFIFO(status.st_mode)) and _is_strangers(
+        if (is_link or stat.S_ISFIFO(status.st_mode)) and _is_of_other_user(
             following, status
         ):
             raise PermissionError(
@@ -112,7 +112,7 @@ def _parts(path: str) -> list[str]:
     return [*reversed(list(filter(None, path.split("/")))), *root]
 
 
-def _is_strangers(path: str, status: os.stat_result) -> bool:
+def _is_of_other_user(path: str, status: os.stat_result) -> bool:
     folder = os.stat(os.path.dirname(path) or ".")
     shared = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
     return bool(shared) and status.st_uid not in (os.geteuid(), folder.st_uid)

@@ -217,7 +217,7 @@ class Copies:
     def _drop_older(self, key: _Key, number: int) -> None:
         """Removes what is older, once every process has this one."""
         name = f"copied/{number}"
-        if self._world is None or self._world.meet_aside(name, key.generation):
+        if self._world is None or self._world.barrier_aside(name, key.generation):
             for old in self._listed():
                 if old < key:
                     (self._folder / old.name).unlink(missing_ok=True)

@@ -33,7 +33,7 @@ def _notice(number: int, frame: object) -> None:
     signal.signal(number, signal.SIG_IGN)
     client = watch.current()
     if client is not None:  # Which the main thread may be using right now.
-        threading.Thread(target=client.tell_preempted, daemon=True).start()
+        threading.Thread(target=client.report_preempted, daemon=True).start()
 
 
 def preempted(step: int) -> bool:
@@ -55,4 +55,4 @@ def preempted(step: int) -> bool:
     client = watch.current()
     if client is None:
         return _noticed.is_set()
-    return client.meets("preemption", step, "one was asked to end")
+    return client.all_reach("preemption", step, "one was asked to end")

@@ -61,7 +61,7 @@ def returned(step: int) -> bool:
       ProcessError: another process does not call it within the timeout.
     """
     client = watch.current()
-    return client is not None and client.meets("return", step, "one has come back")
+    return client is not None and client.all_reach("return", step, "one has come back")
 
 
 @contextlib.contextmanager

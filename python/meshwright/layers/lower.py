@@ -82,7 +82,7 @@ def lower(
     }
     if not has_marks(traced.jaxpr.jaxpr) or not _are_apart(config):
         lowered = lower_traced(traced, *rest, external, given)
-        _say_undivided(lowered, reported)
+        _report_undivided(lowered, reported)
         return lowered
     plan = plan_layers(traced.jaxpr.jaxpr)
     cut = [i for i, v in enumerate(traced.jaxpr.jaxpr.invars) if plan.cuts(v)]
@@ -104,7 +104,7 @@ def lower(
             return lowered
         again = _merge_neighbours(plan, traced.jaxpr.jaxpr, sides, lowered)
     lowered = lower_traced(traced, *rest, external, given)
-    _say_whole(lowered, cut, reported)
+    _report_whole(lowered, cut, reported)
     return lowered
 
 
@@ -300,7 +300,7 @@ def _merge_neighbours(plan: Plan, jaxpr: Any, sides: _Sides, lowered: Lowered) -
     return changed
 
 
-def _say_undivided(lowered: Lowered, reported: set[str]) -> None:
+def _report_undivided(lowered: Lowered, reported: set[str]) -> None:
     """Warns of layers in a loop that was not divided into stages."""
     for division in lowered.divisions:
         text = division.undivided_scan
@@ -309,7 +309,7 @@ def _say_undivided(lowered: Lowered, reported: set[str]) -> None:
             _logger.warning("%s", text)
 
 
-def _say_whole(lowered: Lowered, cut: Sequence[int], reported: set[str]) -> None:
+def _report_whole(lowered: Lowered, cut: Sequence[int], reported: set[str]) -> None:
     """Says that stacked layers stay on one mesh."""
     signature = lowered.program_signature
     free = [i for i in cut if signature.input_meshes[i] is None]

@@ -105,7 +105,7 @@ def compile_candidates(
     found.sort(key=lambda one: (not one.fits, one.step_seconds or 0.0, one.rank))
     if not found[0].fits:
         where = target.name if target else "CPU devices"
-        reasons = "; ".join(f"{one.layout}: {_misfit(one)}" for one in found)
+        reasons = "; ".join(f"{one.layout}: {_reason_not_to_fit(one)}" for one in found)
         does = f"fits into {size_text(int(memory))} on each device"
         remedy = "compile more of them, or take more devices"
         if all(one.peak_bytes is None for one in found):
@@ -122,7 +122,7 @@ def compile_candidates(
     return found
 
 
-def _misfit(candidate: Candidate) -> str:
+def _reason_not_to_fit(candidate: Candidate) -> str:
     if candidate.peak_bytes is None:
         return candidate.error
     return f"{size_text(candidate.peak_bytes)} by its compiler"

@@ -361,7 +361,7 @@ class Executable:
             return False
         if not self._is_elsewhere(leaf, self._specs.input_shardings[index]):
             return True
-        self._say_moved(index, leaf)
+        self._report_moved(index, leaf)
         return False
 
     def place_argument(self, value: Any, position: int) -> Any:
@@ -400,7 +400,7 @@ class Executable:
             f"match no argument of the program; pass one of {known}"
         )
 
-    def _say_moved(self, index: int, leaf: jax.Array) -> None:
+    def _report_moved(self, index: int, leaf: jax.Array) -> None:
         """Says once that an argument has to be moved at each call."""
         if index in self._moved:
             return

@@ -118,7 +118,7 @@ class Report:
       signature: what it takes and gives.
       program: the schedule of the partitioner.
       module: the partitioned module.
-      messages: what the partitioner said.
+      messages: what the partitioner reported.
       remarks: what it did on its own, and did not.
     """
 
@@ -281,7 +281,7 @@ class Report:
                     )
 
         yield from self._resharded_inside()
-        yield from self.said(about_shardings=True)
+        yield from self.partitioner_messages(about_shardings=True)
 
     def _resharded_inside(self) -> Iterator[str]:
         """Fragments that split a value in another way than they get or made it."""
@@ -316,8 +316,8 @@ class Report:
             why = found[-1] if found else f"an inferred fragment {mesh} stays alone"
             yield f"{item['location'] or 'somewhere'}: {why}"
 
-    def said(self, about_shardings: bool = False) -> Iterator[str]:
-        """What the partitioner said; it looks for changes of shardings itself."""
+    def partitioner_messages(self, about_shardings: bool = False) -> Iterator[str]:
+        """What the partitioner reported, about changes of shardings or all else."""
         for message in self.messages:
             if ("reshard" in message.text) == about_shardings:
                 yield str(message).replace("\n", "\n    ")
@@ -333,7 +333,7 @@ class Report:
             ("Donation", self.donated()),
             ("Shardings that change at a border", self.resharded()),
             ("Fragments that were not merged, and why", self.alone()),
-            ("What the partitioner says", self.said()),
+            ("What the partitioner reported", self.partitioner_messages()),
         )
         lines = [f"{self.signature.name}: {len(self.calls)} fragment calls a run"]
         for title, found in sections:

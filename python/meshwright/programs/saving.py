@@ -13,7 +13,7 @@ from ..aot.names import device_name
 from ..core.contents import Contents, ContentsError
 from ..runtime import ProgramError, ProgramExecutor
 from ..runtime.load import saved as saved_code
-from ..runtime.processes.together import do_together
+from ..runtime.processes.together import prepare_and_finish
 from .executable import Executable
 from .saved_form import constant_to_json, open_folder, signature_to_json
 from .stacked import StackedExecutable
@@ -48,7 +48,7 @@ def save(executable: Executable, folder: str | os.PathLike) -> None:
             )
         contents.finish(found, names)
 
-    do_together("save this program", write_part, write_whole)
+    prepare_and_finish("save this program", write_part, write_whole)
 
 
 def fit_as_json(program: ProgramExecutor) -> dict[str, Any]:

@@ -261,13 +261,13 @@ class Lowered(jax.stages.Lowered):
         """
         return tuple(remarks_of(list(self.partitioning_result._made.remarks)))
 
-    def log_messages(self, said: set[str]) -> None:
-        """Logs what the compiler said of the program.
+    def log_messages(self, logged: set[str]) -> None:
+        """Logs what the compiler reported of the program.
 
         Args:
-          said: what was logged of the function before; grows. It is said once.
+          logged: what was logged of the function before; grows. It is logged once.
         """
-        report(self._messages, self._config, said)
+        report(self._messages, self._config, logged)
 
     @property
     def mpmd_module(self) -> Any:

@@ -109,7 +109,7 @@ class Lining:
         self._place_again(before, weights)
         self._place_backward()
         self._place_gradients()
-        self._send_what_is_small()
+        self._send_small_values()
         if folds:  # What is backward goes with what is forward.
             items = self._fold(items, weights)
         costs = [0.0] * len(items)
@@ -118,7 +118,7 @@ class Lining:
                 costs[where] += work_of(self._items[index].eqn)
             elif index not in self._copied:
                 outside += work_of(self._items[index].eqn)
-        self._spread(outside, costs)
+        self._count_gradient_work(outside, costs)
         spans, inputs = self._spans()
         position, apart = list(self._position), self._apart
         return Order(items, position, costs, spans, inputs, waiting.keys(), apart)
@@ -650,7 +650,7 @@ class Lining:
             chain.append(index)
             (var,) = given
 
-    def _spread(self, outside: float, costs: list[float]) -> None:
+    def _count_gradient_work(self, outside: float, costs: list[float]) -> None:
         """Counts what is done with the gradients where these come from, by size."""
         sizes: dict[int, int] = {}
         for index, item in enumerate(self._items):
@@ -737,7 +737,7 @@ class Lining:
             if not self._is_cotangent(var)
         }
 
-    def _send_what_is_small(self) -> None:
+    def _send_small_values(self) -> None:
         """Lets the receiver of a cotangent compute what would be sent beside it.
 
         It broadcasts, rather than the sender, and scales or reshapes what it receives

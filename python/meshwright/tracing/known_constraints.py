@@ -48,7 +48,7 @@ def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
         if eqn.primitive is compat.sharding_constraint_p:
             (value,), (result,) = eqn.invars, eqn.outvars
             value = compat.look_up(same, value, value)
-            if result not in results and _says(eqn, compat.look_up(known, value)):
+            if result not in results and _requires(eqn, compat.look_up(known, value)):
                 same[result] = value
                 continue
         invars = [compat.look_up(same, atom, atom) for atom in eqn.invars]
@@ -60,7 +60,7 @@ def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
     return compat.ClosedJaxpr(jaxpr.replace(eqns=eqns), closed.consts)
 
 
-def _says(eqn: Any, known: Any) -> bool:
+def _requires(eqn: Any, known: Any) -> bool:
     """Whether a constraint says what is known: on meshes of equal axes, it is the same
     wherever the value will live."""
     said = eqn.params["sharding"]

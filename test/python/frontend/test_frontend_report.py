@@ -164,7 +164,7 @@ def test_report_of_a_training_step():
     alone = section(report, "Fragments that were not merged, and why")
     assert alone.strip().startswith(f"{__file__}:")
     assert 'on mesh "m1" is not merged: ' in alone
-    assert "has not been merged" in section(report, "What the partitioner says")
+    assert "has not been merged" in section(report, "What the partitioner reported")
     assert section(report, "Donation").strip() == "nothing"
 
 
@@ -205,7 +205,7 @@ def test_report_of_a_sharding_that_changes_on_the_way():
     report = report_of_a_change_on_the_way()
     changed = section(report, "Shardings that change")
     assert 'Operands: #sdy.sharding<@mesh, [{"x"}, {}]> <8x4xf32>' in changed
-    assert section(report, "What the partitioner says").strip() == "nothing"
+    assert section(report, "What the partitioner reported").strip() == "nothing"
 
 
 def test_the_first_sharding_that_changes_is_explained():

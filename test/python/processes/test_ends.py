@@ -177,14 +177,14 @@ def test_a_death_is_known_to_the_watchdog_first():
 
 def test_what_a_process_has_said_comes_before_how_it_ended(monkeypatch):
     """Also where the launcher knows that it has ended before that is read."""
-    watchdog, hear, hears = Watchdog(LIMIT, 2), Watchdog._hear, threading.Event()
+    watchdog, hear, hears = Watchdog(LIMIT, 2), Watchdog._handle, threading.Event()
 
     def hear_late(*message):
         hears.set()
         time.sleep(0.2)
         hear(*message)
 
-    monkeypatch.setattr(Watchdog, "_hear", hear_late)
+    monkeypatch.setattr(Watchdog, "_handle", hear_late)
     host, port = watchdog.address.rsplit(":", 1)
     with socket.create_connection((host, int(port)), LIMIT) as connection:
         me = {"process": 0, "pid": 1, "host": "here", "token": watchdog.token}

@@ -275,19 +275,19 @@ def test_a_death_comes_before_what_fails_because_of_it(monkeypatch):
     peers = [Peer(watchdog, number, ready=False) for number in range(3)]
     settle(peers)
     peers[2].close()
-    while not watchdog._peers[2].has_hung_up():
+    while not watchdog._peers[2].has_closed():
         time.sleep(0.01)
     peers[0].say(failed="JaxRuntimeError: closed", first=None)
     peers[1].say(**{"who is gone": 5})
     while not watchdog._peers[0].failure:
         time.sleep(0.01)
-    tell = watchdog._peers[0].tell
+    send = watchdog._peers[0].send
 
-    def tell_late(message):
-        time.sleep(0.05)  # Process 1 is told of the fault only after this.
-        tell(message)
+    def send_late(message):
+        time.sleep(0.05)  # Process 1 hears of the fault only after this.
+        send(message)
 
-    monkeypatch.setattr(watchdog._peers[0], "tell", tell_late)
+    monkeypatch.setattr(watchdog._peers[0], "send", send_late)
     watchdog.report(2, "was killed by SIGKILL")
     fault = {"fault": "process 2 (pid 1 on here) was killed by SIGKILL"}
     assert peers[0].hear() == fault
@@ -391,7 +391,7 @@ def test_no_time_in_which_the_watchdog_was_stopped_is_missed(tick, monkeypatch):
             return 7.0 if next(ticks) == tick else 0.0
 
     monkeypatch.setattr("meshwright.runtime.processes.watchdog.Clock", Stopped)
-    monkeypatch.setattr(Watchdog, "_hear_later", lambda _, *found: heard.put(found))
+    monkeypatch.setattr(Watchdog, "_shift_clocks", lambda _, *found: heard.put(found))
     watch(0.1, 1)
     assert heard.get(timeout=LIMIT)[1] == 7.0
 

@@ -31,7 +31,7 @@ HEARTBEAT_SECONDS = 24 * 3600
 _ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-def _outlive_none() -> None:
+def _end_with_watchdog() -> None:
     for line in list(map(str.strip, sys.stdin)):
         with contextlib.suppress(OSError):
             if line.isdecimal():
@@ -45,7 +45,7 @@ def main() -> None:
     for number in _ASKING:
         signal.signal(number, signal.SIG_IGN)
     module, address, processes, timeout = sys.argv[1:]
-    keeper = threading.Thread(target=_outlive_none)
+    keeper = threading.Thread(target=_end_with_watchdog)
     keeper.start()
     service = importlib.import_module(module).get_distributed_runtime_service(
         address,

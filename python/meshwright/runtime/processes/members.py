@@ -42,7 +42,7 @@ class Members:
         return self.processes[0]
 
     @property
-    def some_are_gone(self) -> bool:
+    def is_any_gone(self) -> bool:
         return self._gone is not None
 
     def check(self) -> None:

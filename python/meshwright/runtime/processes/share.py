@@ -71,7 +71,7 @@ class Share:
         Others wait for what this process would have sent, and it perhaps for them.
         """
         at, self._at = self._at, None
-        if at is None or self.world.members.some_are_gone:
+        if at is None or self.world.members.is_any_gone:
             return
         steps = itertools.dropwhile(lambda step: step is not at, self._plan.steps)
         left = [step for step in steps if isinstance(step, Edge)]

@@ -135,7 +135,7 @@ def initialize(
         if client.has_returned:
             client.regroup(world.counters(), None)
         else:
-            client.say_ready(recoverable)
+            client.report_ready(recoverable)
     # For what this process starts, and what imports its script once more.
     address = jax_runtime.coordinator_address()
     os.environ[_JOINED] = f"{os.getpid()} {address} {world.count} {world.process}"

@@ -10,7 +10,7 @@ from typing import Any
 from .world import ProcessError, current
 
 
-def do_together(
+def prepare_and_finish(
     what: str, prepare: Callable[[], Any], finish: Callable[[list[Any]], None]
 ) -> None:
     """Lets each process prepare a part, and process 0 make a whole of them.

@@ -148,10 +148,10 @@ class Client:
                     self._others_left.set()
                 elif "which step" in message:
                     kind = message["which step"]
-                    asked = self._meeting(kind).ask()
+                    asked = self._agreement(kind).ask()
                     self._try_send({"step": asked, "for": kind})
                 elif "meet after" in message:
-                    self._meeting(message["for"]).decide(message["meet after"])
+                    self._agreement(message["for"]).decide(message["meet after"])
                 elif "answered" in message:
                     if (answer := self._answers.get(message["answered"])) is not None:
                         answer.put(message["failed"])
@@ -200,10 +200,10 @@ class Client:
             found.explain(error)
         return first_failure(error)
 
-    def _meeting(self, kind: str) -> Preemption:
+    def _agreement(self, kind: str) -> Preemption:
         return self.returning if kind == "return" else self.preemption
 
-    def meets(self, kind: str, step: int, why: str) -> bool:
+    def all_reach(self, kind: str, step: int, why: str) -> bool:
         """Whether all do now, after this step, what they were asked for.
 
         Args:
@@ -215,14 +215,14 @@ class Client:
         """
         limit = 2 * self.timeout
         try:
-            return self._meeting(kind).reached(step, limit)
+            return self._agreement(kind).reached(step, limit)
         except TimeoutError as error:
             raise ProcessError(
                 f"process {self.process}: {why}, but not all said within {limit:g} s "
                 "how far they are; end them, and start again"
             ) from error
 
-    def say_ready(self, recoverable: bool) -> None:
+    def report_ready(self, recoverable: bool) -> None:
         """Says that this process has joined, and whether it outlives others."""
         holds = self._coordinated and not self.process
         self._try_send({"ready": recoverable, "needed": holds})
@@ -292,7 +292,7 @@ class Client:
         self._try_send({"run failed": _first_line(error)})
         self.await_news()
 
-    def tell_preempted(self) -> None:
+    def report_preempted(self) -> None:
         """Lets all processes know that one has been asked to end."""
         self._try_send({"preempted": True})
 

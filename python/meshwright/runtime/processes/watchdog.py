@@ -109,7 +109,7 @@ class Watchdog:
                 peer.ended.set()
             if self._is_dispensable(process):
                 self.lost[process] = fault
-                self._tell_lost(process, fault)
+                self._report_lost(process, fault)
                 return
             self.code = peer.code if peer else None
             if peer is not None and peer.first is not None:
@@ -117,7 +117,7 @@ class Watchdog:
             self.culprit, self.fault = process, fault
             # While the lock is held: an answer that waits for this comes after it.
             for other in self._peers.values():
-                other.tell({"fault": fault})
+                other.send({"fault": fault})
                 other.ended.set()
 
     def report_end(self, process: int, what: str) -> None:
@@ -137,7 +137,7 @@ class Watchdog:
         with self._lock:
             others = [peer for peer in self._peers.values() if peer is not asking]
         for peer in others:
-            if peer.has_hung_up():
+            if peer.has_closed():
                 peer.over.wait(self._exit_code_delay + _CLOSED_SECONDS)
 
     def informed(self) -> set[int]:
@@ -170,15 +170,15 @@ class Watchdog:
         others = self._members & self._running().keys() - {process}
         return self._recoverable and bool(others) and not (peer and peer.needed)
 
-    def _tell_lost(self, process: int, why: str) -> None:
+    def _report_lost(self, process: int, why: str) -> None:
         if (peer := self._peers.get(process)) is not None:
-            peer.tell({"fault": why})  # It may be there still, and hang.
+            peer.send({"fault": why})  # It may be there still, and hang.
         if process in self._members:
             self._members.discard(process)
             self._gone.add(process)
             for number, peer in self._peers.items():
                 if number not in self.lost and not peer.done:
-                    peer.tell({"gone": sorted(self._gone), "why": why})
+                    peer.send({"gone": sorted(self._gone), "why": why})
         self._wait_for_fewer()
 
     def _wait_for_fewer(self) -> None:
@@ -196,7 +196,7 @@ class Watchdog:
         if not members:
             for peer in waiting.values():  # They come too late.
                 peer.done = True
-                peer.tell({"over": True})
+                peer.send({"over": True})
             return
         if not members <= waiting.keys():
             return
@@ -210,9 +210,9 @@ class Watchdog:
         self._decided.pop("return", None)
         for peer in joining:  # Those that have asked the others meet with them, too.
             for what in self._asked:
-                peer.tell({"which step": what})
+                peer.send({"which step": what})
                 if what in self._decided:
-                    peer.tell({"meet after": self._decided[what], "for": what})
+                    peer.send({"meet after": self._decided[what], "for": what})
         counters = (peer.counters for peer in waiting.values())
         message = {
             "formed": sorted(waiting),
@@ -223,7 +223,7 @@ class Watchdog:
         for peer in waiting.values():
             peer.counters = None
             peer.steps.pop("return", None)
-            peer.tell(message)
+            peer.send(message)
 
     def note_end(self, process: int) -> None:
         """Notes that a process has ended well, perhaps before it has connected."""
@@ -292,11 +292,11 @@ class Watchdog:
             if known is peer:  # Before any fault that is noted from here on.
                 back = {"returned": True} if returned else {}
                 first = {"timeout": self.timeout, "generation": self.generation}
-                peer.tell(first | back)
+                peer.send(first | back)
                 if self.fault is not None:
-                    peer.tell({"fault": self.fault})
+                    peer.send({"fault": self.fault})
         if known is not peer:
-            peer.tell(
+            peer.send(
                 {
                     "refused": f"{self.describe(process)} has joined already; give "
                     "each process a number of its own, and let what it starts not "
@@ -309,7 +309,7 @@ class Watchdog:
         self._check_ended()
         with contextlib.suppress(OSError, ValueError), connection, lines:
             for line in lines:
-                self._hear(process, peer, json.loads(line))
+                self._handle(process, peer, json.loads(line))
         peer.open = False
         peer.read.set()
         if not peer.done:
@@ -317,11 +317,11 @@ class Watchdog:
             self._report_peer(process, peer, "has died")
         peer.over.set()
 
-    def _hear(self, process: int, peer: _Peer, message: dict[str, Any]) -> None:
+    def _handle(self, process: int, peer: _Peer, message: dict[str, Any]) -> None:
         peer.heard = time.monotonic()
         if message.get("done"):
             peer.done = True
-            self._tell_last()
+            self._send_last()
         elif "failed" in message:
             # It may have failed because another one died: that one first.
             with self._lock:
@@ -381,7 +381,7 @@ class Watchdog:
         found = [
             (n, f"{self.describe(n)} failed: {what}") for _, what, n in sorted(failed)
         ]
-        peer.tell({"answered": question, "failed": found})
+        peer.send({"answered": question, "failed": found})
 
     def _note_ready(self, peer: _Peer, message: dict[str, Any]) -> None:
         peer.ready, peer.needed = bool(message["ready"]), bool(message["needed"])
@@ -399,12 +399,12 @@ class Watchdog:
 
     def _ask_steps(self, what: str) -> None:
         with self._lock:
-            peers = self._meeting() if what not in self._asked else []
+            peers = self._peers_to_ask() if what not in self._asked else []
             self._asked.add(what)
             for peer in peers:
-                peer.tell({"which step": what})
+                peer.send({"which step": what})
 
-    def _meeting(self) -> list[_Peer]:
+    def _peers_to_ask(self) -> list[_Peer]:
         """Those that do something after the same step."""
         running = self._running()
         return [running[number] for number in running.keys() & self._members]
@@ -415,7 +415,7 @@ class Watchdog:
         Once: they go on then, and may be beyond what others would decide. Holds the
         lock.
         """
-        peers = self._meeting()
+        peers = self._peers_to_ask()
         if what in self._decided or not peers:
             return
         if not all(what in peer.steps for peer in peers):
@@ -423,16 +423,16 @@ class Watchdog:
         steps = [step for p in peers if (step := p.steps[what]) is not None]
         last = self._decided[what] = max(steps) + 1 if steps else None
         for peer in peers:
-            peer.tell({"meet after": last, "for": what})
+            peer.send({"meet after": last, "for": what})
 
-    def _tell_last(self) -> None:
+    def _send_last(self) -> None:
         """Lets process 0, which may hold what the others need, know of their end."""
         with self._lock:
             left = {number for number, peer in self._peers.items() if peer.done}
             left |= self.lost.keys()
             first = self._peers.get(0)
         if first is not None and left >= set(range(1, self.processes)):
-            first.tell({"others have left": True})
+            first.send({"others have left": True})
 
     def _report_hang(self) -> None:
         """Blames the process that has got least far; the others wait for it.
@@ -464,7 +464,7 @@ class Watchdog:
             time.sleep(period)
             now = time.monotonic()
             if pause := clock.tick(period):
-                self._hear_later(now, pause)
+                self._shift_clocks(now, pause)
             self._check_missing(now)
             with self._lock:
                 silent = self._silent(now - self.timeout)
@@ -481,7 +481,7 @@ class Watchdog:
             if process not in self.lost
         ]
 
-    def _hear_later(self, now: float, pause: float) -> None:
+    def _shift_clocks(self, now: float, pause: float) -> None:
         """Ignores a time in which this process was stopped itself."""
         with self._lock:
             for peer in self._peers.values():
@@ -526,7 +526,7 @@ class _Peer:
         """For how long it has been at the same place."""
         return float(self.beat.get("seconds", 0.0))
 
-    def has_hung_up(self) -> bool:
+    def has_closed(self) -> bool:
         """Whether the other end of the connection is closed, read so far or not."""
         if not self.open:
             return True
@@ -536,7 +536,7 @@ class _Peer:
             return bool(poll.poll(0))
         return True
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
             self.connection.sendall((json.dumps(message) + "\n").encode())
 

@@ -262,7 +262,7 @@ class World:
     def barrier(self, name: str, what: str) -> None:
         """Waits until every process is here."""
         if self.members.recoverable:
-            self._meet(name, what)
+            self._barrier_of_members(name, what)
             return
         try:
             # One that has failed stays so.
@@ -277,7 +277,7 @@ class World:
                 f"{what} within {self.timeout:g} s: {str(error).splitlines()[0]}"
             ) from error
 
-    def _meet(self, name: str, what: str) -> None:
+    def _barrier_of_members(self, name: str, what: str) -> None:
         """A barrier that ends where a process is gone, as JAX's does not."""
         self.put(f"met/{name}/{self.process}", b"1")
         for process in self.members.processes:
@@ -288,7 +288,7 @@ class World:
         if met is not None:
             self.drop(met)
 
-    def meet_aside(self, name: str, generation: int) -> bool:
+    def barrier_aside(self, name: str, generation: int) -> bool:
         """A barrier for a thread beside the main one; whether all came.
 
         Not all do within the timeout, or if a process is gone, or was gone since this
@@ -304,7 +304,7 @@ class World:
                     break
                 except jax.errors.JaxRuntimeError:
                     changed = self.members.generation != generation
-                    if changed or self.members.some_are_gone or clock.now() > end:
+                    if changed or self.members.is_any_gone or clock.now() > end:
                         return False
         met, self._met_aside = self._met_aside, f"{name}/{self.process}"
         if met is not None:
@@ -417,7 +417,7 @@ class World:
             for process in self.members.processes:
                 self.get(f"{self._end_key}/{process}", process, "come to its end")
             return
-        if self._someone_is_gone():
+        if self._is_any_gone():
             # A barrier would wait for that one, too.
             for process in self._not_at_end():
                 client.blocking_key_value_get_bytes(
@@ -430,7 +430,7 @@ class World:
             client.key_value_set(_GONE, "", allow_overwrite=True)
             raise
 
-    def _someone_is_gone(self) -> bool:
+    def _is_any_gone(self) -> bool:
         try:
             self._client.key_value_try_get(_GONE)
         except jax.errors.JaxRuntimeError:

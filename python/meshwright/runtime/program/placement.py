@@ -352,7 +352,7 @@ def bind_meshes(
             )
     for mesh in bound.values():
         _join_group(mesh, mesh.group, bound)
-    _say_shared(bound)
+    _report_shared(bound)
     return bound
 
 
@@ -386,15 +386,15 @@ def _join_group(mesh: ProgramMesh, group: str, bound: dict[str, ProgramMesh]) ->
             _join_group(bound[name], group, bound)
 
 
-_said: set[frozenset[str]] = set()
+_reported: set[frozenset[str]] = set()
 
 
-def _say_shared(bound: dict[str, ProgramMesh]) -> None:
+def _report_shared(bound: dict[str, ProgramMesh]) -> None:
     """Says once in a process what it costs that meshes share devices."""
     names = frozenset(name for name, mesh in bound.items() if mesh.sharing)
-    if not names or names in _said:
+    if not names or names in _reported:
         return
-    _said.add(names)
+    _reported.add(names)
     listed = ", ".join(repr(name) for name in bound if name in names)
     _logger.warning(
         "meshes %s share devices: their fragments run one after the other, in the "

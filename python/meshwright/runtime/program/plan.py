@@ -328,14 +328,14 @@ class Planner:
             if not arguments[position]["donated"]:
                 continue
             shared = times[slot] > 1
-            dies = self._dies(item["operands"][position], index, slot)
+            dies = self._is_last_read(item["operands"][position], index, slot)
             if slot not in self.temporaries and (shared or not dies):
                 place = self.plan.slots[slot]
                 reads[position] = self._identity(index, what, slot, place)
             self.plan.consumed.add(reads[position])
         return reads
 
-    def _dies(self, value: int, index: int, slot: int) -> bool:
+    def _is_last_read(self, value: int, index: int, slot: int) -> bool:
         if slot < len(self.plan.inputs) and slot not in self.donated:
             return False
         return self.last_reader.get(value) == index

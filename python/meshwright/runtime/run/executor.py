@@ -365,7 +365,7 @@ class ProgramExecutor:
         return None
 
     @functools.cached_property
-    def _fleeting(self) -> set[int]:
+    def _reusable_slots(self) -> set[int]:
         """Slots of what may be given away, here or by the caller, and of its views."""
         plan = self._plan
         found = {*plan.consumed, *plan.output_slots, *range(len(plan.inputs))}
@@ -382,7 +382,7 @@ class ProgramExecutor:
         if isinstance(step, Launch):
             return self._tokens[-1]
         slot = step.writes.start if step.places else step.reads[0]
-        if slot in self._fleeting and slots[slot] is not None:
+        if slot in self._reusable_slots and slots[slot] is not None:
             # The array itself may be donated before anyone could wait for it.
             return jax_runtime.copy_first_shard(slots[slot])
         return slots[slot]

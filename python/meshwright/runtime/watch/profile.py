@@ -199,9 +199,9 @@ class Recording:
             for watcher in watchers.values():
                 watcher.join()
         finally:
-            self._date(entries)
+            self._set_times(entries)
 
-    def _date(self, entries: list[_Entry]) -> None:
+    def _set_times(self, entries: list[_Entry]) -> None:
         ends: dict[str, float] = {}
         undone = {id(entry.event) for entry in entries if not entry.over}
         for entry in entries:
