@@ -239,16 +239,16 @@ static LogicalResult eraseOp(Operation *op, SymbolTableCollection &symbols,
 //===----------------------------------------------------------------------===//
 
 /// Whether a mesh represents devices that a single-device program has not.
-static bool isSpread(sdy::MeshAttr mesh) {
+static bool hasDevices(sdy::MeshAttr mesh) {
   return !mesh || !mesh.getAxes().empty();
 }
 
-static bool mentionsSpreadMesh(Attribute attr, const SymbolTable &symbols) {
+static bool mentionsDevices(Attribute attr, const SymbolTable &symbols) {
   if (auto sharding = dyn_cast<sdy::TensorShardingAttr>(attr))
-    return isSpread(sharding.getMesh(symbols));
+    return hasDevices(sharding.getMesh(symbols));
   auto list = dyn_cast<sdy::TensorShardingPerValueAttr>(attr);
   return list && llvm::any_of(list.getShardings(), [&](auto sharding) {
-           return isSpread(sharding.getMesh(symbols));
+           return hasDevices(sharding.getMesh(symbols));
          });
 }
 
@@ -258,7 +258,7 @@ static bool isPlacement(NamedAttribute attr, const SymbolTable &symbols) {
       kUnrollCounterAttr, kMemoryKindAttr, kReservedHbmBytesAttr};
   StringRef name = attr.getName();
   return name.starts_with("mpmd.") || llvm::is_contained(kNames, name) ||
-         mentionsSpreadMesh(attr.getValue(), symbols);
+         mentionsDevices(attr.getValue(), symbols);
 }
 
 static DictionaryAttr dropPlacement(DictionaryAttr attrs,
@@ -303,7 +303,7 @@ static void eraseUnusedMeshes(ModuleOp module) {
   for (SymbolTable::SymbolUse use : *uses)
     used.insert(use.getSymbolRef().getRootReference());
   for (auto mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
-    if (isSpread(mesh.getMesh()) && !used.contains(mesh.getSymNameAttr()))
+    if (hasDevices(mesh.getMesh()) && !used.contains(mesh.getSymNameAttr()))
       mesh.erase();
 }
 

@@ -11,7 +11,7 @@
 #include "meshwright/Sharding/ExplainSharding.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagateShardings.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Text/SourcePlace.h"
@@ -33,8 +33,8 @@ constexpr const char *goneName = "an op that is gone";
 
 /// What happened at one step to an axis on its way.
 struct Hop {
-  const SpreadStep *step;
-  const SpreadEdge *edge;
+  const PropagationStep *step;
+  const PropagationEdge *edge;
   unsigned target;
 
   unsigned getSource() const { return step->slots[edge->source]; }
@@ -54,12 +54,12 @@ struct Way {
 class Explanation {
 public:
   Explanation(func::FuncOp main, const ShardingTable &table,
-              const ShardingOrigins &origins, const SpreadLog &log)
+              const ShardingOrigins &origins, const PropagationLog &log)
       : main(main), table(table), origins(origins), log(log) {
     for (unsigned result = 0; result < main.getNumResults(); ++result)
       resultOf[table.getResultSlot(main, result)] = result;
-    for (const SpreadStep &step : log.steps)
-      for (const SpreadEdge &edge : step.edges)
+    for (const PropagationStep &step : log.steps)
+      for (const PropagationEdge &edge : step.edges)
         for (unsigned target : edge.targets)
           hopsTo[step.slots[target]].push_back({&step, &edge, target});
   }
@@ -275,7 +275,8 @@ private:
   }
 
   /// By which hop before `end` a slot got an axis, if it did.
-  const Hop *findHop(unsigned slot, AxisRefAttr axis, const SpreadStep *end) {
+  const Hop *findHop(unsigned slot, AxisRefAttr axis,
+                     const PropagationStep *end) {
     auto hops = hopsTo.find(slot);
     if (hops == hopsTo.end())
       return nullptr;
@@ -290,23 +291,24 @@ private:
     return nullptr;
   }
 
-  static std::string getPosition(const SpreadStep &step, unsigned position) {
+  static std::string getPosition(const PropagationStep &step,
+                                 unsigned position) {
     return position < step.numOperands
                ? "operand " + std::to_string(position)
                : "result " + std::to_string(position - step.numOperands);
   }
 
   ExplainedStep explainHop(const Hop &hop) {
-    const SpreadStep &step = *hop.step;
+    const PropagationStep &step = *hop.step;
     std::string index = std::to_string(step.index);
-    if (step.place == SpreadStep::Place::Group) {
+    if (step.place == PropagationStep::Place::Group) {
       unsigned target = step.slots[hop.target];
       std::string direction = "to " + getName(target);
       if (ExplainedPlace place = getPlace(target))
         direction += ", " + place->getText();
       return {"sharding group " + index, {}, direction};
     }
-    if (step.place == SpreadStep::Place::FunctionResult)
+    if (step.place == PropagationStep::Place::FunctionResult)
       return {"func.return of @" + main.getSymName().str(),
               {},
               (hop.target == 0 ? "from result " : "to result ") + index};
@@ -327,7 +329,7 @@ private:
   func::FuncOp main;
   const ShardingTable &table;
   const ShardingOrigins &origins;
-  const SpreadLog &log;
+  const PropagationLog &log;
   llvm::DenseMap<unsigned, unsigned> resultOf;
   /// By the slot that got an axis, in the order of the log.
   llvm::DenseMap<unsigned, SmallVector<Hop>> hopsTo;
@@ -344,10 +346,10 @@ mpmd::explainShardings(ModuleOp module, StringRef value, ValueFilter isChosen) {
   if (failed(main))
     return failure();
   std::vector<ExplainedValue> values;
-  FailureOr<unsigned> changed = spreadShardings(
-      module, SpreadOptions(),
+  FailureOr<unsigned> changed = propagateShardings(
+      module, PropagationConfig(),
       [&](const ShardingTable &table, const ShardingOrigins &origins,
-          const SpreadLog &log) {
+          const PropagationLog &log) {
         values =
             Explanation(*main, table, origins, log).explain(value, isChosen);
       });

@@ -94,7 +94,7 @@ private:
   void convertConcatAndReduce(stablehlo::ReduceOp reduce, ReductionType kind);
   bool isInnerOp(Operation *op, ReductionType kind) const;
   SmallVector<Value> collectLeaves(Operation *root, ReductionType kind);
-  Value spreadInit(Value init, RankedTensorType type, Location loc);
+  Value broadcastInit(Value init, RankedTensorType type, Location loc);
   ReduceOp createReduce(Operation *op, ReductionType kind,
                         ArrayRef<Value> values);
 
@@ -228,7 +228,8 @@ static void copyAttributes(Operation *producer, stablehlo::ReshapeOp reshape) {
 }
 
 /// The init value as one more piece.
-Value Conversion::spreadInit(Value init, RankedTensorType type, Location loc) {
+Value Conversion::broadcastInit(Value init, RankedTensorType type,
+                                Location loc) {
   if (init.getType() == type)
     return init;
   auto broadcast = stablehlo::BroadcastInDimOp::create(
@@ -262,7 +263,7 @@ void Conversion::convertConcatAndReduce(stablehlo::ReduceOp reduce,
   // DEPARTURE(reduction-init): The reference drops the init value, whatever it
   // is.
   if (keepInitValues && !isIdentity(init, kind))
-    pieces.push_back(spreadInit(init, type, reduce.getLoc()));
+    pieces.push_back(broadcastInit(init, type, reduce.getLoc()));
   rewriter.replaceOp(reduce, createReduce(reduce, kind, pieces));
   rewriter.eraseOp(concat);
 }

@@ -131,13 +131,13 @@ TEST_F(ShardingProjectionTest, MajorFactorsAreDividedByTheirAxes) {
     }
 }
 
-TEST_F(ShardingProjectionTest, SpreadingOnlyAddsAxes) {
+TEST_F(ShardingProjectionTest, PropagationOnlyAddsAxes) {
   SmallVector<PropagationDirection> both(3, PropagationDirection::BOTH);
-  for (auto strategy : {SpreadStrategy::Basic, SpreadStrategy::Aggressive})
+  for (auto strategy : {FactorStrategy::Basic, FactorStrategy::Aggressive})
     for (int run = 0; run < kRuns; ++run) {
       SmallVector<TensorShardingAttr> state;
       ShardingProjection before = makeProjection(state), after = before;
-      spreadAxes(after, {rule, both}, mesh, strategy);
+      propagateAxes(after, {rule, both}, mesh, strategy);
       auto check = [&](const auto &old, const auto &current) {
         for (auto [a, b] : llvm::zip(old, current))
           for (auto [x, y] : llvm::zip(a.factors, b.factors))
@@ -149,12 +149,12 @@ TEST_F(ShardingProjectionTest, SpreadingOnlyAddsAxes) {
     }
 }
 
-TEST_F(ShardingProjectionTest, SpreadTensorsUseNoAxisTwice) {
+TEST_F(ShardingProjectionTest, PropagationUsesNoAxisTwice) {
   SmallVector<PropagationDirection> both(3, PropagationDirection::BOTH);
   for (int run = 0; run < kRuns; ++run) {
     SmallVector<TensorShardingAttr> state;
     ShardingProjection projection = makeProjection(state);
-    spreadAxes(projection, {rule, both}, mesh, SpreadStrategy::Aggressive);
+    propagateAxes(projection, {rule, both}, mesh, FactorStrategy::Aggressive);
     for (auto [position, tensor] : llvm::enumerate(projection.operands)) {
       SmallVector<AxisRefAttr> used;
       compose(tensor, position, state[position])
@@ -168,12 +168,12 @@ TEST_F(ShardingProjectionTest, SpreadTensorsUseNoAxisTwice) {
   }
 }
 
-TEST_F(ShardingProjectionTest, NoDirectionSpreadsNothing) {
+TEST_F(ShardingProjectionTest, NoDirectionPropagatesNothing) {
   SmallVector<PropagationDirection> none(3, PropagationDirection::NONE);
   for (int run = 0; run < kRuns; ++run) {
     SmallVector<TensorShardingAttr> state;
     ShardingProjection projection = makeProjection(state);
-    spreadAxes(projection, {rule, none}, mesh, SpreadStrategy::Aggressive);
+    propagateAxes(projection, {rule, none}, mesh, FactorStrategy::Aggressive);
     for (const auto &tensor : projection.operands)
       EXPECT_FALSE(tensor.isExtended);
   }

@@ -147,7 +147,7 @@ static AxisRefAttr cutForFactor(AxisRefAttr axis, int64_t sizeBefore,
 /// sub-axis if only whole axes are to propagate. `allow` gives
 /// the allowed prefix of an axis after axes of a given total size.
 static SmallVector<AxisRefAttr>
-cutList(ArrayRef<AxisRefAttr> axes, const SpreadRule &rule, MeshAttr mesh,
+cutList(ArrayRef<AxisRefAttr> axes, const PropagationRule &rule, MeshAttr mesh,
         llvm::function_ref<AxisRefAttr(AxisRefAttr, int64_t)> allow) {
   SmallVector<AxisRefAttr> allowed;
   int64_t size = 1;
@@ -178,8 +178,8 @@ static void extendFactor(ProjectedTensor &tensor, int64_t factor,
 // Basic strategy
 //===----------------------------------------------------------------------===//
 
-static void spreadBasic(ShardingProjection &projection, const SpreadRule &rule,
-                        MeshAttr mesh) {
+static void propagateBasic(ShardingProjection &projection,
+                           const PropagationRule &rule, MeshAttr mesh) {
   auto forEachTensor = [&](auto callback) {
     llvm::for_each(projection.operands, callback);
     llvm::for_each(projection.results, callback);
@@ -220,10 +220,10 @@ struct FactorOffer {
   size_t sourcePosition = 0;
 };
 
-class AggressiveSpread {
+class AggressivePropagation {
 public:
-  AggressiveSpread(ShardingProjection &projection, const SpreadRule &rule,
-                   MeshAttr mesh)
+  AggressivePropagation(ShardingProjection &projection,
+                        const PropagationRule &rule, MeshAttr mesh)
       : projection(projection), rule(rule), mesh(mesh) {}
 
   void run() {
@@ -309,17 +309,18 @@ private:
   }
 
   ShardingProjection &projection;
-  const SpreadRule &rule;
+  const PropagationRule &rule;
   MeshAttr mesh;
   SmallVector<FactorOffer> offers;
 };
 
 } // namespace
 
-void sdy::spreadAxes(ShardingProjection &projection, const SpreadRule &rule,
-                     MeshAttr mesh, SpreadStrategy strategy) {
-  if (strategy == SpreadStrategy::Basic)
-    spreadBasic(projection, rule, mesh);
+void sdy::propagateAxes(ShardingProjection &projection,
+                        const PropagationRule &rule, MeshAttr mesh,
+                        FactorStrategy strategy) {
+  if (strategy == FactorStrategy::Basic)
+    propagateBasic(projection, rule, mesh);
   else
-    AggressiveSpread(projection, rule, mesh).run();
+    AggressivePropagation(projection, rule, mesh).run();
 }

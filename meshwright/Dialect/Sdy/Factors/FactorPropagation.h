@@ -17,10 +17,10 @@
 
 namespace mlir::sdy {
 
-enum class SpreadStrategy : uint8_t { Basic, Aggressive };
+enum class FactorStrategy : uint8_t { Basic, Aggressive };
 
 /// How axes propagate in an op.
-struct SpreadRule {
+struct PropagationRule {
   OpShardingRuleAttr rule;
   /// One per factor.
   ArrayRef<PropagationDirection> directions;
@@ -37,8 +37,8 @@ SmallVector<AxisRefAttr> getCompatibleAxes(const ShardingProjection &projection,
                                            PropagationDirection direction);
 
 /// Extends factors in tensors, and marks these tensors.
-void spreadAxes(ShardingProjection &projection, const SpreadRule &rule,
-                MeshAttr mesh, SpreadStrategy strategy);
+void propagateAxes(ShardingProjection &projection, const PropagationRule &rule,
+                   MeshAttr mesh, FactorStrategy strategy);
 
 } // namespace mlir::sdy
 

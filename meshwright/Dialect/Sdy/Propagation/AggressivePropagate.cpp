@@ -16,7 +16,7 @@ struct AggressivePropagatePass
                    sdy::impl::AggressivePropagatePassBase> {
   using StrategyPass::StrategyPass;
 
-  void choose(SpreadOptions &options) const {
+  void choose(PropagationConfig &options) const {
     options.strategy = strategy;
     options.byOpPriority = options.byUserPriority = false;
   }

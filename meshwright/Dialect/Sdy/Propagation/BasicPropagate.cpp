@@ -15,7 +15,7 @@ struct BasicPropagatePass
     : StrategyPass<BasicPropagatePass, sdy::impl::BasicPropagatePassBase> {
   using StrategyPass::StrategyPass;
 
-  void choose(SpreadOptions &options) const {
+  void choose(PropagationConfig &options) const {
     options.strategy = PropagationStrategy::Basic;
     options.byOpPriority = options.byUserPriority = false;
   }

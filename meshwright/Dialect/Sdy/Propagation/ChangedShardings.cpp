@@ -9,14 +9,14 @@
 using namespace mlir;
 using namespace mlir::sdy;
 
-void Propagation::logStep(SpreadStep step, const OpPlan &plan,
+void Propagation::logStep(PropagationStep step, const OpPlan &plan,
                           ArrayRef<TensorShardingAttr> before,
                           ArrayRef<Change> changes) {
   if (!settings.log || changes.empty())
     return;
   // What has changed has axes, and so a mesh.
-  step.edges = getSpreadEdges(plan.getRule(), getMesh(changes.front().second),
-                              before, changes);
+  step.edges = getPropagationEdges(
+      plan.getRule(), getMesh(changes.front().second), before, changes);
   settings.log->steps.push_back(std::move(step));
 }
 

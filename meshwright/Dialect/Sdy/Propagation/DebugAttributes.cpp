@@ -14,7 +14,7 @@ namespace {
 /// What is written of an op: each axis once for each way it can go.
 class OpSteps {
 public:
-  void add(MLIRContext *context, int64_t number, const SpreadStep &step) {
+  void add(MLIRContext *context, int64_t number, const PropagationStep &step) {
     auto refer = [&](unsigned position) {
       bool isResult = position >= step.numOperands;
       return EdgeValueRefAttr::get(
@@ -22,7 +22,7 @@ public:
           isResult ? position - step.numOperands : position);
     };
     SmallVector<AxisToPropagationDetailsAttr> edges;
-    for (const SpreadEdge &edge : step.edges) {
+    for (const PropagationEdge &edge : step.edges) {
       auto details = AxisToPropagationDetailsAttr::get(
           context, edge.axis, refer(edge.source),
           llvm::map_to_vector(edge.targets, refer));
@@ -44,17 +44,17 @@ private:
 };
 } // namespace
 
-void sdy::writeEdges(const SpreadLog &log, const ShardingTable &table,
+void sdy::writeEdges(const PropagationLog &log, const ShardingTable &table,
                      func::FuncOp main) {
   MLIRContext *context = main.getContext();
   llvm::MapVector<Operation *, OpSteps> stepsOf;
   for (auto [number, step] : llvm::enumerate(log.steps)) {
-    if (step.place == SpreadStep::Place::Group)
+    if (step.place == PropagationStep::Place::Group)
       continue;
-    Operation *op = step.place == SpreadStep::Place::FunctionResult
+    Operation *op = step.place == PropagationStep::Place::FunctionResult
                         ? main.getOperation()
                         : table.getOp(step.index);
-    bool isShared = step.place == SpreadStep::Place::Op &&
+    bool isShared = step.place == PropagationStep::Place::Op &&
                     (table.getInstance(step.index) ||
                      table.getKind(step.index) == OpKind::FrameEdge);
     if (op && !isShared)

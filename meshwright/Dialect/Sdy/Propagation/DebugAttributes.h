@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_DEBUGATTRIBUTES_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_DEBUGATTRIBUTES_H
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagationLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 
@@ -17,7 +17,7 @@ inline constexpr StringLiteral kShardingOriginNameAttr =
 
 /// Writes the steps on the ops where they happened; those of all function
 /// results on the first, where Shardy has them.
-void writeEdges(const SpreadLog &log, const ShardingTable &table,
+void writeEdges(const PropagationLog &log, const ShardingTable &table,
                 func::FuncOp main);
 
 } // namespace mlir::sdy

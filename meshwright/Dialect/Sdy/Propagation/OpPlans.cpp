@@ -15,9 +15,9 @@ using namespace mlir::sdy;
 // Directions
 //===----------------------------------------------------------------------===//
 
-OpPlan::OpPlan(OpShardingRuleAttr rule, SpreadClass spreadClass,
-               bool isElementwise, PropagationDirection barrierDirection)
-    : rule(rule), spreadClass(spreadClass), elementwise(isElementwise),
+OpPlan::OpPlan(OpShardingRuleAttr rule, OpClass opClass, bool isElementwise,
+               PropagationDirection barrierDirection)
+    : rule(rule), opClass(opClass), elementwise(isElementwise),
       barrierDirection(barrierDirection) {
   int64_t numFactors = rule.getNumFactors();
   directions.emplace_back(numFactors, PropagationDirection::NONE);
@@ -37,40 +37,40 @@ PropagationDirection OpPlan::getDirection(unsigned level,
   if (rule.isBlockedPropagationFactor(factor))
     return PropagationDirection::NONE;
   bool joins = level >= 3 || (level == 2 && rule.isPassThroughFactor(factor));
-  switch (spreadClass) {
-  case SpreadClass::Edge:
-  case SpreadClass::Elementwise:
+  switch (opClass) {
+  case OpClass::Edge:
+  case OpClass::Elementwise:
     return PropagationDirection::BOTH;
-  case SpreadClass::Slice:
+  case OpClass::Slice:
     return joins ? PropagationDirection::BOTH : PropagationDirection::FORWARD;
-  case SpreadClass::Broadcast:
+  case OpClass::Broadcast:
     if (level == kLastLevel)
       return PropagationDirection::BOTH;
     return joins ? PropagationDirection::BACKWARD : PropagationDirection::NONE;
-  case SpreadClass::Other:
+  case OpClass::Other:
     return joins ? PropagationDirection::BOTH : PropagationDirection::NONE;
-  case SpreadClass::Barrier:
+  case OpClass::Barrier:
     return barrierDirection;
   }
   llvm_unreachable("unknown class");
 }
 
-static SpreadClass getSpreadClass(Operation *op, bool isElementwise) {
+static OpClass getOpClass(Operation *op, bool isElementwise) {
   if (isa<DataFlowEdgeOp>(op))
-    return SpreadClass::Edge;
+    return OpClass::Edge;
   if (isa<PropagationBarrierOp>(op))
-    return SpreadClass::Barrier;
+    return OpClass::Barrier;
   if (isElementwise || isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(op))
-    return SpreadClass::Elementwise;
+    return OpClass::Elementwise;
   if (isa<stablehlo::DynamicSliceOp, stablehlo::DynamicUpdateSliceOp>(op))
-    return SpreadClass::Slice;
+    return OpClass::Slice;
   if (isa<stablehlo::BroadcastInDimOp>(op))
-    return SpreadClass::Broadcast;
+    return OpClass::Broadcast;
   if (auto call = dyn_cast<stablehlo::CustomCallOp>(op);
       call && (call.getCallTargetName() == "MoveToDevice" ||
                call.getCallTargetName() == "MoveToHost"))
-    return SpreadClass::Elementwise;
-  return SpreadClass::Other;
+    return OpClass::Elementwise;
+  return OpClass::Other;
 }
 
 //===----------------------------------------------------------------------===//
@@ -152,32 +152,32 @@ const OpPlan *OpPlans::create(Operation *op) {
                 : nullptr;
   }
   if (auto barrier = dyn_cast<PropagationBarrierOp>(op))
-    return get(getIdentityRule(barrier.getType(), 1), SpreadClass::Barrier,
+    return get(getIdentityRule(barrier.getType(), 1), OpClass::Barrier,
                /*isElementwise=*/true, barrier.getAllowedDirection());
   OpShardingRuleAttr rule = getShardingRule(op);
   if (!rule || rule.getNumFactors() == 0)
     return nullptr;
   bool isElementwise = isElementwiseForSharding(op);
-  return get(rule, getSpreadClass(op, isElementwise), isElementwise,
+  return get(rule, getOpClass(op, isElementwise), isElementwise,
              PropagationDirection::NONE);
 }
 
 const OpPlan *OpPlans::getIdentity(ShapedType type, unsigned numOperands) {
   const OpPlan *&plan = identities[{type, numOperands}];
   if (!plan)
-    plan = get(getIdentityRule(type, numOperands), SpreadClass::Edge,
+    plan = get(getIdentityRule(type, numOperands), OpClass::Edge,
                /*isElementwise=*/false, PropagationDirection::NONE);
   return plan;
 }
 
-const OpPlan *OpPlans::get(OpShardingRuleAttr rule, SpreadClass spreadClass,
+const OpPlan *OpPlans::get(OpShardingRuleAttr rule, OpClass opClass,
                            bool isElementwise,
                            PropagationDirection barrierDirection) {
   std::unique_ptr<OpPlan> &plan =
-      plans[{rule, static_cast<unsigned>(spreadClass), isElementwise,
+      plans[{rule, static_cast<unsigned>(opClass), isElementwise,
              static_cast<unsigned>(barrierDirection)}];
   if (!plan)
-    plan = std::make_unique<OpPlan>(rule, spreadClass, isElementwise,
+    plan = std::make_unique<OpPlan>(rule, opClass, isElementwise,
                                     barrierDirection);
   return plan.get();
 }

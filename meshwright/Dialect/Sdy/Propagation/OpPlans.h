@@ -33,7 +33,7 @@ namespace mlir::sdy {
 inline constexpr unsigned kLastLevel = 4;
 
 /// What kind of op it is for the levels.
-enum class SpreadClass : uint8_t {
+enum class OpClass : uint8_t {
   /// Joins at level 0, in both directions.
   Elementwise,
   /// A dynamic slice: joins at level 0, forward only.
@@ -49,20 +49,18 @@ enum class SpreadClass : uint8_t {
 
 class OpPlan {
 public:
-  OpPlan(OpShardingRuleAttr rule, SpreadClass spreadClass, bool isElementwise,
+  OpPlan(OpShardingRuleAttr rule, OpClass opClass, bool isElementwise,
          PropagationDirection barrierDirection);
 
   OpShardingRuleAttr getRule() const { return rule; }
   bool isElementwise() const { return elementwise; }
   /// Whether the rule is that of an op: edges and barriers only pass on.
   bool isOfOp() const {
-    return spreadClass != SpreadClass::Edge &&
-           spreadClass != SpreadClass::Barrier;
+    return opClass != OpClass::Edge && opClass != OpClass::Barrier;
   }
   /// Whether level 0 asks for the number of uses of the operands.
   bool asksForUses() const {
-    return spreadClass == SpreadClass::Elementwise ||
-           spreadClass == SpreadClass::Slice;
+    return opClass == OpClass::Elementwise || opClass == OpClass::Slice;
   }
   /// A number for the directions of all factors at a level; equal directions
   /// have equal numbers. `hasSharedOperand` tells that a non-scalar operand has
@@ -82,7 +80,7 @@ private:
   PropagationDirection getDirection(unsigned level, int64_t factor) const;
 
   OpShardingRuleAttr rule;
-  SpreadClass spreadClass;
+  OpClass opClass;
   bool elementwise;
   PropagationDirection barrierDirection;
   /// Distinct ones; the first has None for all factors.
@@ -110,7 +108,7 @@ private:
   using Key = std::tuple<Attribute, unsigned, unsigned, unsigned>;
 
   const OpPlan *create(Operation *op);
-  const OpPlan *get(OpShardingRuleAttr rule, SpreadClass spreadClass,
+  const OpPlan *get(OpShardingRuleAttr rule, OpClass opClass,
                     bool isElementwise, PropagationDirection barrierDirection);
 
   llvm::DenseMap<Operation *, const OpPlan *, EqualForRules> planOfOp;

@@ -86,10 +86,10 @@ void Propagation::collectGroups(const ShardingGroups &shardingGroups) {
 // Levels and sweeps
 //===----------------------------------------------------------------------===//
 
-void Propagation::run(ArrayRef<SpreadStrategy> strategies) {
+void Propagation::run(ArrayRef<FactorStrategy> strategies) {
   for (unsigned next = settings.firstLevel; next <= kLastLevel; ++next) {
     startLevel(next);
-    for (SpreadStrategy strategy : strategies)
+    for (FactorStrategy strategy : strategies)
       sweep(strategy);
   }
 }
@@ -106,9 +106,9 @@ void Propagation::startLevel(unsigned next) {
   }
 }
 
-void Propagation::sweep(SpreadStrategy strategy) {
+void Propagation::sweep(FactorStrategy strategy) {
   BitVector &bits = waiting[static_cast<unsigned>(strategy)];
-  spreadFunctionResults(strategy);
+  propagateFunctionResults(strategy);
   isQueuing = true;
   for (cursor = -1;;) {
     if (!again.empty()) {
@@ -124,11 +124,11 @@ void Propagation::sweep(SpreadStrategy strategy) {
     visit(current, strategy);
   }
   isQueuing = false;
-  spreadFunctionResults(strategy);
+  propagateFunctionResults(strategy);
 }
 
 /// Between what the main function returns and the shardings of its results.
-void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
+void Propagation::propagateFunctionResults(FactorStrategy strategy) {
   if (!main.getBody().hasOneBlock())
     return;
   auto terminator = dyn_cast<func::ReturnOp>(main.front().getTerminator());
@@ -146,7 +146,7 @@ void Propagation::spreadFunctionResults(SpreadStrategy strategy) {
     const OpPlan &plan = *plans.getIdentity(type, /*numOperands=*/1);
     ArrayRef<Change> changes = getChanges(
         plan, plan.getDirectionsId(kLastLevel, false), strategy, state);
-    logStep({SpreadStep::Place::FunctionResult,
+    logStep({PropagationStep::Place::FunctionResult,
              operand.getOperandNumber(),
              {returned, result},
              /*numOperands=*/1,
@@ -174,7 +174,7 @@ bool Propagation::hasSharedOperand(Operation *op, unsigned instance) const {
   });
 }
 
-void Propagation::visit(unsigned index, SpreadStrategy strategy) {
+void Propagation::visit(unsigned index, FactorStrategy strategy) {
   Operation *op = table.getOp(index);
   if (!op)
     return;
@@ -200,7 +200,7 @@ void Propagation::visit(unsigned index, SpreadStrategy strategy) {
       *plan, plan->getDirectionsId(level, isShared), strategy, state);
   if (changes.empty())
     return;
-  logStep({SpreadStep::Place::Op, index, llvm::to_vector<4>(slots),
+  logStep({PropagationStep::Place::Op, index, llvm::to_vector<4>(slots),
            static_cast<unsigned>(plan->getRule().getOperandMappings().size()),
            /*edges=*/{}},
           *plan, state, changes);
@@ -311,7 +311,7 @@ ArrayRef<unsigned> Propagation::getSlotsOf(unsigned index) {
 
 ArrayRef<Propagation::Change>
 Propagation::getChanges(const OpPlan &plan, unsigned directionsId,
-                        SpreadStrategy strategy,
+                        FactorStrategy strategy,
                         ArrayRef<TensorShardingAttr> state) {
   SmallVector<const void *, 12> key = {
       &plan,
@@ -336,7 +336,7 @@ MeshAttr Propagation::getMesh(TensorShardingAttr sharding) {
 
 SmallVector<Propagation::Change>
 Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
-                            SpreadStrategy strategy,
+                            FactorStrategy strategy,
                             ArrayRef<TensorShardingAttr> state) {
   MeshAttr mesh;
   Attribute meshOrRef;
@@ -366,10 +366,10 @@ Propagation::computeChanges(const OpPlan &plan, unsigned directionsId,
        llvm::zip(rule.getResultMappings(), resultState))
     projection.results.push_back(
         projectSharding(sharding, mapping, rule, mesh));
-  spreadAxes(projection,
-             {rule, plan.getDirections(directionsId), plan.isElementwise(),
-              settings.isConservative && plan.isOfOp()},
-             mesh, strategy);
+  propagateAxes(projection,
+                {rule, plan.getDirections(directionsId), plan.isElementwise(),
+                 settings.isConservative && plan.isOfOp()},
+                mesh, strategy);
 
   SmallVector<Change> changes;
   auto compose = [&](const ProjectedTensor &tensor, TensorMappingAttr mapping,

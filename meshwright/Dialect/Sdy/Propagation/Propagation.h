@@ -6,8 +6,8 @@
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATION_H
 
 #include "meshwright/Dialect/Sdy/Propagation/OpPlans.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagationLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
-#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/FuncEdges.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 #include "mlir/IR/SymbolTable.h"
@@ -30,7 +30,7 @@ public:
     unsigned firstLevel = 0;
     bool isConservative = false;
     /// Where to write down what happens, if anywhere.
-    SpreadLog *log = nullptr;
+    PropagationLog *log = nullptr;
     /// Ops between shardings that are known; outside of shared bodies.
     ArrayRef<Operation *> collectives;
     bool hasFuncEdges = false;
@@ -41,7 +41,7 @@ public:
               const ShardingGroups &shardingGroups, Settings settings);
 
   /// Runs all levels, in each level the strategies in order.
-  void run(ArrayRef<SpreadStrategy> strategies);
+  void run(ArrayRef<FactorStrategy> strategies);
 
   /// Records that the sharding of a slot was set from outside.
   void noteChange(unsigned slot);
@@ -56,10 +56,10 @@ private:
   void collectGroups(const ShardingGroups &shardingGroups);
   void collectManualEdges(Operation *op);
   void startLevel(unsigned level);
-  void sweep(SpreadStrategy strategy);
-  void spreadFunctionResults(SpreadStrategy strategy);
+  void sweep(FactorStrategy strategy);
+  void propagateFunctionResults(FactorStrategy strategy);
 
-  void visit(unsigned index, SpreadStrategy strategy);
+  void visit(unsigned index, FactorStrategy strategy);
   void eraseDeadOp(unsigned index);
   ArrayRef<unsigned> getSlotsOf(unsigned index);
   const OpPlan *getPlan(unsigned index);
@@ -67,14 +67,14 @@ private:
                      bool toSources);
 
   ArrayRef<Change> getChanges(const OpPlan &plan, unsigned directionsId,
-                              SpreadStrategy strategy,
+                              FactorStrategy strategy,
                               ArrayRef<TensorShardingAttr> state);
   SmallVector<Change> computeChanges(const OpPlan &plan, unsigned directionsId,
-                                     SpreadStrategy strategy,
+                                     FactorStrategy strategy,
                                      ArrayRef<TensorShardingAttr> state);
   MeshAttr getMesh(TensorShardingAttr sharding);
 
-  void logStep(SpreadStep step, const OpPlan &plan,
+  void logStep(PropagationStep step, const OpPlan &plan,
                ArrayRef<TensorShardingAttr> before, ArrayRef<Change> changes);
   void change(unsigned slot, TensorShardingAttr sharding);
   void markReaders(unsigned slot);

@@ -161,9 +161,9 @@ const ShardingOrigin *ShardingOrigins::get(unsigned slot,
   return nullptr;
 }
 
-void ShardingOrigins::follow(const SpreadLog &log) {
-  for (const SpreadStep &step : log.steps)
-    for (const SpreadEdge &edge : step.edges) {
+void ShardingOrigins::follow(const PropagationLog &log) {
+  for (const PropagationStep &step : log.steps)
+    for (const PropagationEdge &edge : step.edges) {
       const ShardingOrigin *origin = get(step.slots[edge.source], edge.axis);
       if (!origin)
         continue;

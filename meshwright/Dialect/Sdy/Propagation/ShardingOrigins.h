@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGORIGINS_H
 #define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SHARDINGORIGINS_H
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagationLog.h"
 #include "meshwright/Dialect/Sdy/Propagation/Table/ShardingTable.h"
 
 namespace mlir::sdy {
@@ -29,7 +29,7 @@ public:
                   const ShardingTable &table);
 
   /// Takes the axes along the steps to where they went.
-  void follow(const SpreadLog &log);
+  void follow(const PropagationLog &log);
 
   /// Null if the axis is from no annotation, or not there.
   const ShardingOrigin *get(unsigned slot, AxisRefAttr axis) const;

@@ -17,7 +17,7 @@ struct StrategyPass : GeneratedBase<Derived> {
   using Base::Base;
 
   void runOnOperation() override {
-    SpreadOptions options;
+    PropagationConfig options;
     options.isConservative = this->conservativePropagation;
     options.keepShardingRules = this->keepShardingRules;
     options.debugShardingOrigins = this->debugShardingOrigins;
@@ -25,7 +25,7 @@ struct StrategyPass : GeneratedBase<Derived> {
     options.dumpDirectory = this->moduleDumpDirectory;
     static_cast<const Derived *>(this)->choose(options);
     FailureOr<unsigned> numChanged =
-        spreadShardings(this->getOperation(), options);
+        propagateShardings(this->getOperation(), options);
     if (failed(numChanged))
       return this->signalPassFailure();
     this->numShardings += *numChanged;

@@ -16,7 +16,7 @@ struct UserPriorityPropagatePass
                    sdy::impl::UserPriorityPropagatePassBase> {
   using StrategyPass::StrategyPass;
 
-  void choose(SpreadOptions &options) const {
+  void choose(PropagationConfig &options) const {
     options.strategy = strategy;
     options.byOpPriority = runOpPriorityPropagation;
   }

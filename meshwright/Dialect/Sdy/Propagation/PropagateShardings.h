@@ -1,9 +1,9 @@
-//===- SpreadShardings.h - All of propagation, once -------------*- C++ -*-===//
+//===- PropagateShardings.h - All of propagation, once ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
-#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADSHARDINGS_H
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATESHARDINGS_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATESHARDINGS_H
 
 #include "meshwright/Dialect/Sdy/Propagation/ShardingOrigins.h"
 
@@ -20,7 +20,7 @@ enum class PropagationStrategy {
 };
 
 /// What the passes differ in.
-struct SpreadOptions {
+struct PropagationConfig {
   PropagationStrategy strategy = PropagationStrategy::Aggressive;
   /// Cheap ops before expensive ones.
   bool byOpPriority = true;
@@ -38,13 +38,13 @@ struct SpreadOptions {
 };
 
 /// Called at the end, with the table still there, and what happened.
-using SpreadListener = llvm::function_ref<void(
-    const ShardingTable &, const ShardingOrigins &, const SpreadLog &)>;
+using PropagationListener = llvm::function_ref<void(
+    const ShardingTable &, const ShardingOrigins &, const PropagationLog &)>;
 
 /// Propagates the shardings of a module. Returns how many are new or changed.
-FailureOr<unsigned> spreadShardings(ModuleOp module,
-                                    const SpreadOptions &options,
-                                    SpreadListener onEnd = {});
+FailureOr<unsigned> propagateShardings(ModuleOp module,
+                                       const PropagationConfig &options,
+                                       PropagationListener onEnd = {});
 
 } // namespace mlir::sdy
 

@@ -1,4 +1,4 @@
-//===- SpreadShardings.cpp - All of propagation, once ---------------------===//
+//===- PropagateShardings.cpp - All of propagation, once ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadShardings.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagateShardings.h"
 #include "meshwright/Dialect/Sdy/Propagation/DebugAttributes.h"
 #include "meshwright/Dialect/Sdy/Propagation/Propagation.h"
 #include "meshwright/Dialect/Sdy/Propagation/ShardingGroups.h"
@@ -163,14 +163,14 @@ static void dropRules(ModuleOp module) {
   });
 }
 
-static SmallVector<SpreadStrategy> getStrategies(PropagationStrategy strategy) {
+static SmallVector<FactorStrategy> getStrategies(PropagationStrategy strategy) {
   switch (strategy) {
   case PropagationStrategy::Basic:
-    return {SpreadStrategy::Basic};
+    return {FactorStrategy::Basic};
   case PropagationStrategy::Aggressive:
-    return {SpreadStrategy::Aggressive};
+    return {FactorStrategy::Aggressive};
   case PropagationStrategy::BasicThenAggressive:
-    return {SpreadStrategy::Basic, SpreadStrategy::Aggressive};
+    return {FactorStrategy::Basic, FactorStrategy::Aggressive};
   }
   llvm_unreachable("unknown strategy");
 }
@@ -194,14 +194,14 @@ static LogicalResult dump(ModuleOp module, StringRef directory,
 }
 
 /// Whether more is asked of propagation than its result.
-static bool isObserved(const SpreadOptions &options) {
+static bool isObserved(const PropagationConfig &options) {
   return options.debugShardingOrigins || options.debugPropagationEdgeSharding ||
          options.keepShardingRules || !options.dumpDirectory.empty();
 }
 
-FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
-                                         const SpreadOptions &options,
-                                         SpreadListener onEnd) {
+FailureOr<unsigned> sdy::propagateShardings(ModuleOp module,
+                                            const PropagationConfig &options,
+                                            PropagationListener onEnd) {
   FailureOr<func::FuncOp> main = getMainFunction(module);
   if (failed(main))
     return failure();
@@ -219,7 +219,7 @@ FailureOr<unsigned> sdy::spreadShardings(ModuleOp module,
   synchronizeShardingGroups(groups);
 
   ShardingTable table(module);
-  SpreadLog log;
+  PropagationLog log;
   std::optional<ShardingOrigins> origins;
   if (options.debugShardingOrigins || onEnd)
     origins.emplace(module, *main, table);

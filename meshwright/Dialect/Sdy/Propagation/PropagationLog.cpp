@@ -1,8 +1,8 @@
-//===- SpreadLog.cpp - Which axes went where ------------------------------===//
+//===- PropagationLog.cpp - Which axes went where -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Sdy/Propagation/SpreadLog.h"
+#include "meshwright/Dialect/Sdy/Propagation/PropagationLog.h"
 
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/Factors/ShardingProjection.h"
@@ -11,10 +11,10 @@
 using namespace mlir;
 using namespace mlir::sdy;
 
-void SpreadLog::addGroup(unsigned group, unsigned source,
-                         ArrayRef<unsigned> members,
-                         TensorShardingAttr sharding) {
-  SpreadStep step{SpreadStep::Place::Group, group, {source}, 1, {}};
+void PropagationLog::addGroup(unsigned group, unsigned source,
+                              ArrayRef<unsigned> members,
+                              TensorShardingAttr sharding) {
+  PropagationStep step{PropagationStep::Place::Group, group, {source}, 1, {}};
   SmallVector<unsigned, 2> targets;
   for (unsigned member : members)
     if (member != source) {
@@ -73,19 +73,20 @@ static unsigned findSource(ArrayRef<ProjectedTensor> tensors, unsigned target,
   return *source;
 }
 
-SmallVector<SpreadEdge> sdy::getSpreadEdges(OpShardingRuleAttr rule,
-                                            MeshAttr mesh,
-                                            ArrayRef<TensorShardingAttr> before,
-                                            ArrayRef<ShardingChange> changes) {
+SmallVector<PropagationEdge>
+sdy::getPropagationEdges(OpShardingRuleAttr rule, MeshAttr mesh,
+                         ArrayRef<TensorShardingAttr> before,
+                         ArrayRef<ShardingChange> changes) {
   SmallVector<ProjectedTensor, 4> tensors;
   for (auto [position, sharding] : llvm::enumerate(before))
     tensors.push_back(
         projectSharding(sharding, getMapping(rule, position), rule, mesh));
-  SmallVector<SpreadEdge> edges;
+  SmallVector<PropagationEdge> edges;
   auto add = [&](AxisRefAttr axis, unsigned source, unsigned target) {
-    SpreadEdge *known = llvm::find_if(edges, [&](const SpreadEdge &edge) {
-      return edge.axis == axis && edge.source == source;
-    });
+    PropagationEdge *known =
+        llvm::find_if(edges, [&](const PropagationEdge &edge) {
+          return edge.axis == axis && edge.source == source;
+        });
     if (known == edges.end())
       edges.push_back({axis, source, {target}});
     else
@@ -110,13 +111,13 @@ SmallVector<SpreadEdge> sdy::getSpreadEdges(OpShardingRuleAttr rule,
       }
     }
   }
-  auto getRank = [](const SpreadEdge &edge) {
+  auto getRank = [](const PropagationEdge &edge) {
     AxisRefAttr axis = edge.axis;
     SubAxisInfoAttr part = axis.getSubAxisInfo();
     return std::tuple(axis.getName(), axis.getPreSize(),
                       part ? part.getSize() : 0, edge.source);
   };
-  llvm::sort(edges, [&](const SpreadEdge &a, const SpreadEdge &b) {
+  llvm::sort(edges, [&](const PropagationEdge &a, const PropagationEdge &b) {
     return getRank(a) < getRank(b);
   });
   return edges;

@@ -1,4 +1,4 @@
-//===- SpreadLog.h - Which axes went where ----------------------*- C++ -*-===//
+//===- PropagationLog.h - Which axes went where -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADLOG_H
-#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_SPREADLOG_H
+#ifndef MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATIONLOG_H
+#define MESHWRIGHT_DIALECT_SDY_PROPAGATION_PROPAGATIONLOG_H
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 
@@ -18,7 +18,7 @@ namespace mlir::sdy {
 using ShardingChange = std::pair<unsigned, TensorShardingAttr>;
 
 /// An axis that went from a tensor of an op to others.
-struct SpreadEdge {
+struct PropagationEdge {
   AxisRefAttr axis;
   unsigned source;
   SmallVector<unsigned, 2> targets;
@@ -26,7 +26,7 @@ struct SpreadEdge {
 
 /// What happened at an op, between a function result and what is returned, or
 /// among the members of a group.
-struct SpreadStep {
+struct PropagationStep {
   enum class Place { Op, FunctionResult, Group };
 
   Place place;
@@ -36,11 +36,11 @@ struct SpreadStep {
   SmallVector<unsigned, 4> slots;
   unsigned numOperands;
   /// By axis, in the order of names.
-  SmallVector<SpreadEdge> edges;
+  SmallVector<PropagationEdge> edges;
 };
 
-struct SpreadLog {
-  std::vector<SpreadStep> steps;
+struct PropagationLog {
+  std::vector<PropagationStep> steps;
 
   /// Adds that the sharding of a value went to all members of its group.
   void addGroup(unsigned group, unsigned source, ArrayRef<unsigned> members,
@@ -49,9 +49,10 @@ struct SpreadLog {
 
 /// Which axes are new in the changed tensors of an op, and from which other
 /// tensor they are: the first that has most of what the factor has now.
-SmallVector<SpreadEdge> getSpreadEdges(OpShardingRuleAttr rule, MeshAttr mesh,
-                                       ArrayRef<TensorShardingAttr> before,
-                                       ArrayRef<ShardingChange> changes);
+SmallVector<PropagationEdge>
+getPropagationEdges(OpShardingRuleAttr rule, MeshAttr mesh,
+                    ArrayRef<TensorShardingAttr> before,
+                    ArrayRef<ShardingChange> changes);
 
 } // namespace mlir::sdy
 
