@@ -27,7 +27,7 @@ static void addScheduling(OpPassManager &passes,
   if (!options.scheduleRules.empty()) {
     RuleBasedSchedulePassOptions schedule;
     llvm::append_range(schedule.rules, options.scheduleRules);
-    schedule.reportMisfits = options.reportMisfits;
+    schedule.reportUnmet = options.reportUnmet;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createRuleBasedSchedulePass(schedule));
   } else {
@@ -38,8 +38,8 @@ static void addScheduling(OpPassManager &passes,
     schedule.customCosts = options.customCosts;
     schedule.memory = options.scheduleMemory;
     schedule.othersUseDevice = options.othersUseDevice;
-    schedule.completeByPlan = options.completeByPlan;
-    schedule.reportMisfits = options.reportMisfits;
+    schedule.addScheduleDependencies = options.completeSchedule;
+    schedule.reportUnmet = options.reportUnmet;
     schedule.microbatchPasses = options.microbatchPasses;
     schedule.removeDependencies = isLastToNeedOrder;
     passes.addNestedPass<func::FuncOp>(createPipelineSchedulerPass(schedule));
@@ -64,7 +64,7 @@ static void addMergingOfInferred(OpPassManager &passes,
   sideways.mergeSideways = true;
   passes.addNestedPass<func::FuncOp>(
       createMergeInferredFragmentsPass(sideways));
-  if (!options.completeByPlan || !options.scheduleRules.empty())
+  if (!options.completeSchedule || !options.scheduleRules.empty())
     return;
   // What was merged is where the last of its parts was.
   PipelineSchedulerPassOptions schedule;

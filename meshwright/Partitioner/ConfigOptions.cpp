@@ -245,7 +245,7 @@ void ConfigOptions::completeForSchedule() {
     if (!given.count("mpmd_accumulate_in_units"))
       optimizing.accumulateInUnits = true;
   }
-  if (!optimizing.completeByPlan)
+  if (!optimizing.completeSchedule)
     return;
   if (!given.count("mpmd_split_bwd_fragments"))
     importing.splitBwdFragments = schedule.splitsBackward();

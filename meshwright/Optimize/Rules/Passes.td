@@ -92,7 +92,7 @@ def RuleBasedSchedulePass : MpmdFunctionPass<"mpmd-rule-based-schedule"> {
            /*default=*/"true",
            "Keep nothing of the rules but the order of the block. Otherwise "
            "attributes record it for mpmd-rule-based-merge.">,
-    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
+    Option<"reportUnmet", "report-unmet", "bool", /*default=*/"false",
            "Warn about descriptions that no fragment fits, and about rules "
            "that data flow or earlier rules contradict.">,
   ];

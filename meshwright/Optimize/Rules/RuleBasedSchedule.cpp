@@ -68,9 +68,9 @@ namespace {
 class RuleApplier {
 public:
   RuleApplier(func::FuncOp func, const FragmentsByInfo &fragments,
-              bool reportMisfits)
+              bool reportUnmet)
       : func(func), graph(func.front()), fragments(fragments),
-        reportMisfits(reportMisfits) {}
+        reportUnmet(reportUnmet) {}
 
   LogicalResult apply(const FragmentScheduleRule &rule);
   unsigned getNumOrdered() const { return numOrdered; }
@@ -84,7 +84,7 @@ private:
   func::FuncOp func;
   BlockDependencies graph;
   const FragmentsByInfo &fragments;
-  bool reportMisfits;
+  bool reportUnmet;
   std::set<FragmentInfo> reported; ///< Each description once.
   unsigned numOrdered = 0, numConflicts = 0;
 };
@@ -95,7 +95,7 @@ FragmentOp RuleApplier::find(const FragmentInfo &info) {
   if (known != fragments.end())
     return known->second;
   LDBG() << "no fragment fits " << info;
-  if (!reportMisfits || !reported.insert(info).second)
+  if (!reportUnmet || !reported.insert(info).second)
     return {};
   InFlightDiagnostic diag = func.emitWarning()
                             << "no fragment fits the description "
@@ -116,7 +116,7 @@ FragmentOp RuleApplier::find(const FragmentInfo &info) {
 void RuleApplier::reportConflict(FragmentOp first, FragmentOp second) const {
   LDBG() << "data flow contradicts " << getFragmentInfo(first) << "->"
          << getFragmentInfo(second);
-  if (!reportMisfits)
+  if (!reportUnmet)
     return;
   InFlightDiagnostic diag =
       first.emitWarning()
@@ -180,7 +180,7 @@ struct RuleBasedSchedulePass
     if (failed(registerFragments(func, fragments)) ||
         failed(restoreControlDependencies(func)))
       return signalPassFailure();
-    RuleApplier applier(func, fragments, reportMisfits);
+    RuleApplier applier(func, fragments, reportUnmet);
     for (const FragmentScheduleRule &rule : rules)
       if (failed(applier.apply(rule))) {
         removeControlDependencies(func);

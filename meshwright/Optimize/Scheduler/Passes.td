@@ -65,13 +65,14 @@ def PipelineSchedulerPass : MpmdFunctionPass<"mpmd-pipeline-scheduler"> {
            /*default=*/"true",
            "Keep nothing of the schedule but the order of the block. "
            "Otherwise attributes tell mpmd-rule-based-merge.">,
-    Option<"completeByPlan", "complete-by-plan", "bool", /*default=*/"false",
+    Option<"addScheduleDependencies", "add-schedule-dependencies", "bool",
+           /*default=*/"false",
            "Where a zero-bubble relation leaves pairs open, order them as its "
            "plan does.">,
     Option<"onlyRestore", "only-restore", "bool", /*default=*/"false",
            "The program was scheduled, then fragments were merged: order it "
            "again if that is possible exactly, and say nothing otherwise.">,
-    Option<"reportMisfits", "report-misfits", "bool", /*default=*/"false",
+    Option<"reportUnmet", "report-unmet", "bool", /*default=*/"false",
            "Warn if data flow contradicts the schedule, or if nothing is split "
            "that it could fill bubbles with. For plans this is always on.">,
     Option<"microbatchPasses", "microbatch-passes", "::meshwright::TextOption",

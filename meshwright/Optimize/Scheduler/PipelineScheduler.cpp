@@ -180,7 +180,7 @@ private:
     if (failed(meshes))
       return failure();
     BlockGraph graph(func.front()); // Sums may follow the plan now.
-    if (reportMisfits) {
+    if (reportUnmet) {
       warnOfMissingSplit(func, option, *meshes);
       if (!othersUseDevice || !profile.getValue().text.empty())
         warnOfUnusedTimes(func, option, times, plan);
@@ -214,7 +214,8 @@ static bool leavesWeightsOpen(const ScheduleOption &option) {
 bool PipelineSchedulerPass::orderByPlan(const BlockGraph &graph,
                                         ArrayRef<OrderedMesh> meshes) {
   const ScheduleOption &option = mustHappenBefore.getValue();
-  if (!completeByPlan || !removeDependencies || !leavesWeightsOpen(option))
+  if (!addScheduleDependencies || !removeDependencies ||
+      !leavesWeightsOpen(option))
     return false;
   auto units = llvm::map_to_vector(
       meshes, [](const OrderedMesh &mesh) { return mesh.units; });
@@ -360,7 +361,7 @@ LogicalResult PipelineSchedulerPass::order(const BlockGraph &graph,
   // know.
   bool isRelation = option.schedule && option.schedule->getConstraints;
   numConflicts += order.numConflicts;
-  if (order.numConflicts > 0 && (!isRelation || reportMisfits))
+  if (order.numConflicts > 0 && (!isRelation || reportUnmet))
     warnOfConflicts(order, units, option, *passes);
   OrderConstraints met(graph);
   for (auto [before, after] : order.edges)

@@ -58,7 +58,7 @@
 // COST: error: mpmd_custom_costs: --cost 'load=flops:2*': flops: expected a number, the name of a dimension
 
 // RUN: mpmd-opt %t/program.mlir \
-// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=1F1B device=cpu report-misfits=true" 2>&1 \
+// RUN:   "-mpmd-pipeline-scheduler=must-happen-before=1F1B device=cpu report-unmet=true" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=UNUSED
 // UNUSED: warning: schedule 1F1B does not depend on times; mpmd_schedule_device and mpmd_schedule_profile are for schedule auto
 

@@ -1,4 +1,4 @@
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-misfits=true" -verify-diagnostics
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-unmet=true" -verify-diagnostics
 
 // Values go through stage 1 first: then no order of 1F1B is possible, and a note says
 // which stage is numbered wrongly.

@@ -1,5 +1,5 @@
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-misfits=true microbatch-passes=0-1,2-3" -verify-diagnostics
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-misfits=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-unmet=true microbatch-passes=0-1,2-3" -verify-diagnostics
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-unmet=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1,3-2" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
 
 // A second pass over microbatches waits for the first, which is no contradiction; what

@@ -1,4 +1,4 @@
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=GPipe report-misfits=true" -verify-diagnostics
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=GPipe report-unmet=true" -verify-diagnostics
 
 // What contradicts the schedule within one microbatch is reported separately from what
 // does so between microbatches.

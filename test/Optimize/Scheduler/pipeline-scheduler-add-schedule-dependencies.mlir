@@ -1,4 +1,4 @@
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=ZeroBubbleH1 complete-by-plan=true" | FileCheck %s
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=ZeroBubbleH1 add-schedule-dependencies=true" | FileCheck %s
 
 !l = tensor<4xf32>
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>

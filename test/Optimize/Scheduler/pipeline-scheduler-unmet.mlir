@@ -1,4 +1,4 @@
-// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=ZeroBubbleH1 report-misfits=true" -verify-diagnostics
+// RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=ZeroBubbleH1 report-unmet=true" -verify-diagnostics
 
 !l = tensor<4xf32>
 !m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>

@@ -1,4 +1,4 @@
-// RUN: mpmd-opt %s '-mpmd-rule-based-schedule=report-misfits=true rules=FragmentScheduleRule(ordered_fragments=[FragmentInfo(origins=["encoder"],call_counter=1,mesh_name="m0")->FragmentInfo(origins=["encodr"],call_counter=0,mesh_name="m0")->FragmentInfo(origins=["encodr"],call_counter=0,mesh_name="m0")->FragmentInfo(origins=["encoder"],call_counter=0,mesh_name="m0")])' -verify-diagnostics -split-input-file
+// RUN: mpmd-opt %s '-mpmd-rule-based-schedule=report-unmet=true rules=FragmentScheduleRule(ordered_fragments=[FragmentInfo(origins=["encoder"],call_counter=1,mesh_name="m0")->FragmentInfo(origins=["encodr"],call_counter=0,mesh_name="m0")->FragmentInfo(origins=["encodr"],call_counter=0,mesh_name="m0")->FragmentInfo(origins=["encoder"],call_counter=0,mesh_name="m0")])' -verify-diagnostics -split-input-file
 
 !m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
 #topology = #mpmd.topology<<"m0": <["x"=2]>>>
