@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Cost/Device.h"
-#include "meshwright/Text/Figures.h"
 #include "meshwright/Text/NearestName.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -52,7 +52,7 @@ double Device::getMemorySpeed() const {
 }
 
 /// Beyond these a figure is an error, and times might be no numbers.
-static constexpr double kLeast = 1e-9, kMost = kMostFigure;
+static constexpr double kLeast = 1e-9, kMost = kMaxNumber;
 /// Of a tile, so that no size of an array is beyond what can be counted.
 static constexpr int64_t kMostOfTile = 1 << 16;
 static constexpr llvm::StringLiteral kRange =

@@ -287,7 +287,7 @@ WorkEstimator::evaluate(Operation *customCall,
       sizes.push_back(getSize(type, dim));
     return std::max(0.0, (found->second.*formula)->evaluate(sizes));
   }
-  if (misfits.insert(name.str()).second)
+  if (warnedOfRank.insert(name.str()).second)
     customCall->emitWarning()
         << "is not counted: its cost has " << cost.dimensions.size()
         << " dimensions, but its first operand has " << rank;

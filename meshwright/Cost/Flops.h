@@ -58,7 +58,7 @@ private:
 
   mlir::Operation *symbolTableOp;
   CustomCosts customs;
-  std::set<std::string> uncounted, misfits;
+  std::set<std::string> uncounted, warnedOfRank;
   mlir::SymbolTableCollection symbols;
   llvm::DenseMap<mlir::Operation *, Work> callees;
 };

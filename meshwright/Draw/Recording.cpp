@@ -14,7 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -189,7 +189,7 @@ static llvm::Error chooseRun(std::vector<Event> &events,
     if (event.stop < event.start)
       return llvm::createStringError("in the recording, " + event.name +
                                      " ends before it starts");
-    if (!(event.stop <= kMostFigure))
+    if (!(event.stop <= kMaxNumber))
       return llvm::createStringError("in the recording, " + event.name +
                                      " ends more than 1e30 s after the run "
                                      "began");

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Draw/ReadDrawing.h"
-#include "meshwright/Text/Figures.h"
 #include "meshwright/Text/JsonMembers.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -84,8 +84,8 @@ static bool readLevel(const json::Value &value, Drawing::Mesh &mesh,
     amount = (*pair)[1].getAsNumber();
   }
   double last = mesh.levels.empty() ? 0 : mesh.levels.back().time;
-  if (!time || !amount || *time < last || *time > kMostFigure || *amount < 0 ||
-      *amount > kMostFigure)
+  if (!time || !amount || *time < last || *time > kMaxNumber || *amount < 0 ||
+      *amount > kMaxNumber)
     return failAt(
         path, "expected a time, not before the last, and the bytes from then "
               "on, both up to 1e30");

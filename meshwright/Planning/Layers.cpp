@@ -4,7 +4,7 @@
 
 #include "meshwright/Planning/Layers.h"
 #include "meshwright/Schedule/StageGraph.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -32,7 +32,7 @@ static bool readNumber(const json::Object &object, StringRef key,
       value ? value->getAsNumber() : std::optional<double>();
   if (!found || !(*found >= 0))
     return failAt(path.field(key), "expected a number of at least 0");
-  if (*found > kMostFigure)
+  if (*found > kMaxNumber)
     return failAt(path.field(key), "expected a number of at most 1e30");
   number = *found;
   return true;

@@ -12,7 +12,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Planning/Layers.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"
@@ -206,7 +206,7 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
       layer.residualBytes += getBytes(value, device);
     for (double *figure : {&layer.flops, &layer.backwardFlops,
                            &layer.activationBytes, &layer.residualBytes})
-      *figure = std::min(*figure / double(examples), kMostFigure);
+      *figure = std::min(*figure / double(examples), kMaxNumber);
     layers.layers.push_back(layer);
   }
   return layers;

@@ -58,7 +58,7 @@ static void printCounts(llvm::StringRef what, llvm::ArrayRef<int64_t> counts,
   os << '\n';
 }
 
-static void printFigures(const Plan &plan, const Timeline &timeline,
+static void printMetrics(const Plan &plan, const Timeline &timeline,
                          llvm::raw_ostream &os) {
   os << llvm::formatv("makespan {0}, bubble {1:P1}\n", timeline.makespan,
                       timeline.getBubble());
@@ -93,5 +93,5 @@ void meshwright::printTimeline(const Plan &plan, const Timeline &timeline,
     os << llvm::left_justify(towers[mesh], widest) << (widest > 0 ? " " : "")
        << "mesh " << llvm::right_justify(std::to_string(mesh), digits) << " | "
        << drawMesh(steps, width, timeline.makespan) << '\n';
-  printFigures(plan, timeline, os);
+  printMetrics(plan, timeline, os);
 }

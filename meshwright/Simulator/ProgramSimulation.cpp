@@ -82,7 +82,7 @@ static bool isOf(StringRef target, StringRef device) {
 llvm::Expected<ProgramSimulator> meshwright::makeSimulator(
     const SimulationRequest &request,
     llvm::Expected<Profile> (*readProfile)(StringRef),
-    llvm::Expected<CompiledFigures> (*readCompiled)(StringRef)) {
+    llvm::Expected<CompiledMetrics> (*readCompiled)(StringRef)) {
   llvm::Expected<Device> device = findDevice(request.device);
   if (!device)
     return device.takeError();
@@ -93,9 +93,9 @@ llvm::Expected<ProgramSimulator> meshwright::makeSimulator(
       return given.takeError();
     profile = std::move(*given);
   }
-  std::optional<CompiledFigures> compiled;
+  std::optional<CompiledMetrics> compiled;
   if (!request.compiled.empty()) {
-    llvm::Expected<CompiledFigures> given = readCompiled(request.compiled);
+    llvm::Expected<CompiledMetrics> given = readCompiled(request.compiled);
     if (!given)
       return given.takeError();
     // The figures of a file may be of any device.

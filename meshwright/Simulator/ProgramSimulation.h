@@ -19,7 +19,7 @@ namespace meshwright {
 class ProgramSimulator {
 public:
   ProgramSimulator(Device device, std::optional<Profile> profile,
-                   std::optional<CompiledFigures> compiled, CustomCosts customs,
+                   std::optional<CompiledMetrics> compiled, CustomCosts customs,
                    unsigned processes, bool overlaps)
       : device(std::move(device)), profile(std::move(profile)),
         compiled(std::move(compiled)), customs(std::move(customs)),
@@ -38,7 +38,7 @@ private:
 
   Device device;
   std::optional<Profile> profile;
-  std::optional<CompiledFigures> compiled;
+  std::optional<CompiledMetrics> compiled;
   CustomCosts customs;
   unsigned processes;
   bool overlaps;
@@ -50,7 +50,7 @@ private:
 llvm::Expected<ProgramSimulator>
 makeSimulator(const SimulationRequest &request,
               llvm::Expected<Profile> (*readProfile)(llvm::StringRef),
-              llvm::Expected<CompiledFigures> (*readCompiled)(llvm::StringRef));
+              llvm::Expected<CompiledMetrics> (*readCompiled)(llvm::StringRef));
 
 } // namespace meshwright
 

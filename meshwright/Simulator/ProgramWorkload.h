@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_SIMULATOR_PROGRAMWORKLOAD_H
 #define MESHWRIGHT_SIMULATOR_PROGRAMWORKLOAD_H
 
-#include "meshwright/Cost/CompiledFigures.h"
+#include "meshwright/Cost/CompiledMetrics.h"
 #include "meshwright/Cost/FragmentCost.h"
 #include "meshwright/Cost/Profile.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
@@ -25,7 +25,7 @@ struct ProgramTimes {
   unsigned processes = 1;
   /// What compilers said of fragments: their memory, and their times where no
   /// profile has some.
-  const CompiledFigures *compiled = nullptr;
+  const CompiledMetrics *compiled = nullptr;
 };
 
 struct ProgramWorkload {

@@ -16,7 +16,7 @@ using namespace meshwright;
 static llvm::Error run(const SimulationRequest &request,
                        SimulationResult &result) {
   llvm::Expected<ProgramSimulator> simulator =
-      makeSimulator(request, parseProfile, parseCompiledFigures);
+      makeSimulator(request, parseProfile, parseCompiledMetrics);
   if (!simulator)
     return simulator.takeError();
   DialectRegistry registry;

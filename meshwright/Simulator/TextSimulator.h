@@ -24,7 +24,7 @@ struct SimulationRequest {
   std::string profile;      ///< JSON; empty if there is none.
   std::vector<std::string> costs;
   unsigned processes = 1;
-  std::string compiled = {}; ///< JSON (Cost/CompiledFigures.h), or empty.
+  std::string compiled = {}; ///< JSON (Cost/CompiledMetrics.h), or empty.
   /// Else overlapped pairs are simulated as their two parts, one after the other.
   bool overlaps = true;
 };

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/JsonMembers.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 
 using namespace meshwright;
@@ -37,7 +37,7 @@ bool JsonMembers::read(StringRef key, double &number, bool isNeeded) {
   std::optional<double> found = object->getNumber(key);
   if (!found || *found < 0)
     return fail(key, "expected a number of at least 0");
-  if (*found > kMostFigure)
+  if (*found > kMaxNumber)
     return fail(key, "expected a number of at most 1e30");
   number = *found;
   return true;

@@ -19,7 +19,7 @@ public:
   JsonMembers(const llvm::json::Value &value, llvm::json::Path path);
   explicit operator bool() const { return object; }
 
-  /// A number from 0 to `kMostFigure`.
+  /// A number from 0 to `kMaxNumber`.
   bool read(llvm::StringRef key, double &number, bool isNeeded = true);
   /// A whole number of at least 0.
   bool read(llvm::StringRef key, int64_t &number, bool isNeeded = true);

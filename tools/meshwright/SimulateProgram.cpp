@@ -43,7 +43,7 @@ FailureOr<Workload> meshwright::readWorkload(StringRef path,
   }
   Session session;
   llvm::Expected<ProgramSimulator> simulator =
-      makeSimulator(request, readProfile, readCompiledFigures);
+      makeSimulator(request, readProfile, readCompiledMetrics);
   if (!simulator)
     return reportError(llvm::toString(simulator.takeError()));
   OwningOpRef<ModuleOp> read = session.readModule(module);

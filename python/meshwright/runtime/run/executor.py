@@ -40,7 +40,7 @@ from ..program.schedule import Schedule, read_schedule
 from ..program.source import Source
 from ..program.steps import FirstShard, Issue, Launch, Step, bind_steps
 from ..watch.cycles import count_cycles
-from ..watch.fit import Fit, FragmentFigures, MeshFit
+from ..watch.fit import Fit, FragmentMetrics, MeshFit
 from ..watch.memory import Account, MeshMemory, keep_account
 from ..watch.peaks import find_peak
 from ..watch.profile import current as current_recording
@@ -470,7 +470,7 @@ class ProgramExecutor:
                 continue
             if target.is_oversized:
                 too_large[fragment["mesh"]].append(fragment["name"])
-            fragments[fragment["name"]] = FragmentFigures(
+            fragments[fragment["name"]] = FragmentMetrics(
                 compile_s=target.seconds,
                 argument_bytes=stats.argument_size_in_bytes,
                 output_bytes=stats.output_size_in_bytes,

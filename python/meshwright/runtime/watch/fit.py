@@ -15,7 +15,7 @@ _PARTS = 5  # Of a peak, as many are listed.
 
 
 @dataclass(frozen=True)
-class FragmentFigures:
+class FragmentMetrics:
     """What the compiler says of a fragment, in bytes of each device.
 
     Attributes:
@@ -83,7 +83,7 @@ class Fit:
       traffic: what a step sends.
     """
 
-    fragments: Mapping[str, FragmentFigures]
+    fragments: Mapping[str, FragmentMetrics]
     meshes: Mapping[str, MeshFit]
     traffic: Traffic
 

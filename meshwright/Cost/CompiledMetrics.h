@@ -1,4 +1,4 @@
-//===- CompiledFigures.h - What compilers say of fragments ------*- C++ -*-===//
+//===- CompiledMetrics.h - What compilers say of fragments ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_COST_COMPILEDFIGURES_H
-#define MESHWRIGHT_COST_COMPILEDFIGURES_H
+#ifndef MESHWRIGHT_COST_COMPILEDMETRICS_H
+#define MESHWRIGHT_COST_COMPILEDMETRICS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -22,7 +22,7 @@
 
 namespace meshwright {
 
-struct CompiledFigures {
+struct CompiledMetrics {
   struct Fragment {
     int64_t temporaryBytes = 0; ///< On each device.
     int64_t codeBytes = 0;
@@ -41,10 +41,10 @@ struct CompiledFigures {
 };
 
 /// Errors say where in the text something is missing or wrong.
-llvm::Expected<CompiledFigures> parseCompiledFigures(llvm::StringRef text);
+llvm::Expected<CompiledMetrics> parseCompiledMetrics(llvm::StringRef text);
 
 /// The same for a file, or the folder of a saved program, which errors name.
-llvm::Expected<CompiledFigures> readCompiledFigures(llvm::StringRef path);
+llvm::Expected<CompiledMetrics> readCompiledMetrics(llvm::StringRef path);
 
 } // namespace meshwright
 

@@ -1,9 +1,9 @@
-//===- CompiledFigures.cpp - What compilers say of fragments --------------===//
+//===- CompiledMetrics.cpp - What compilers say of fragments --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Cost/CompiledFigures.h"
-#include "meshwright/Text/Figures.h"
+#include "meshwright/Cost/CompiledMetrics.h"
+#include "meshwright/Text/NumberLimits.h"
 #include "meshwright/Text/PlainJson.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,14 +21,14 @@ static bool readBytes(const json::Object &object, StringRef key,
   if (!value)
     return true;
   std::optional<int64_t> number = value->getAsInteger();
-  if (!number || *number < 0 || static_cast<double>(*number) > kMostFigure)
+  if (!number || *number < 0 || static_cast<double>(*number) > kMaxNumber)
     return failAt(path.field(key), "expected a number of bytes");
   bytes = *number;
   return true;
 }
 
 static bool readFragment(const json::Value &value,
-                         CompiledFigures::Fragment &fragment, json::Path path) {
+                         CompiledMetrics::Fragment &fragment, json::Path path) {
   const json::Object *object = value.getAsObject();
   if (!object || !object->get("temporary_bytes"))
     return failAt(path,
@@ -41,24 +41,24 @@ static bool readFragment(const json::Value &value,
     return true;
   fragment.seconds = seconds->getAsNumber();
   if (fragment.seconds && *fragment.seconds >= 0 &&
-      *fragment.seconds <= kMostFigure)
+      *fragment.seconds <= kMaxNumber)
     return true;
   return failAt(path.field("estimated_s"), "expected seconds, or null");
 }
 
 /// The object that has the figures: all of the file, or a part of an index.
-static const json::Object *findFigures(const json::Value &value) {
+static const json::Object *findMetrics(const json::Value &value) {
   const json::Object *object = value.getAsObject();
   const json::Object *body = object ? object->getObject("body") : nullptr;
   return body ? body->getObject("figures") : object;
 }
 
-static bool readFigures(const json::Value &value, CompiledFigures &figures,
+static bool readMetrics(const json::Value &value, CompiledMetrics &figures,
                         json::Path path) {
   if (value.getAsArray())
     return failAt(path,
                   "has figures of several targets; write one file for each");
-  const json::Object *object = findFigures(value);
+  const json::Object *object = findMetrics(value);
   const json::Object *fragments =
       object ? object->getObject("fragments") : nullptr;
   if (!fragments)
@@ -73,15 +73,15 @@ static bool readFigures(const json::Value &value, CompiledFigures &figures,
   });
 }
 
-llvm::Expected<CompiledFigures>
-meshwright::parseCompiledFigures(StringRef text) {
-  return readPlainJson(text, "compiled figures", readFigures);
+llvm::Expected<CompiledMetrics>
+meshwright::parseCompiledMetrics(StringRef text) {
+  return readPlainJson(text, "compiled figures", readMetrics);
 }
 
-llvm::Expected<CompiledFigures>
-meshwright::readCompiledFigures(StringRef path) {
+llvm::Expected<CompiledMetrics>
+meshwright::readCompiledMetrics(StringRef path) {
   llvm::SmallString<128> file(path);
   if (llvm::sys::fs::is_directory(path))
     llvm::sys::path::append(file, "compiled.json");
-  return parseFile(file, parseCompiledFigures);
+  return parseFile(file, parseCompiledMetrics);
 }
