@@ -32,7 +32,7 @@ void meshwright::printDot(const Drawing &drawing, llvm::raw_ostream &os) {
               .str();
       os << llvm::formatv("    n{0} [label={1}, fillcolor=\"{2}\", tooltip={3}]"
                           "\n",
-                          id, quote(label), getLook(node.kind).colour,
+                          id, quote(label), getStyle(node.kind).colour,
                           quote(drawing.names.get(node.origins)));
     }
     os << "  }\n";

@@ -190,9 +190,9 @@ std::string PageData::makeHeader() {
     json.attribute("bars", int64_t(drawing.bars.size()));
     json.attributeArray("kinds", [&] {
       for (unsigned kind = 0; kind < kNumItemKinds; ++kind) {
-        const BarLook &look = getLook(static_cast<ItemKind>(kind));
+        const BarStyle &style = getStyle(static_cast<ItemKind>(kind));
         json.value(
-            json::Array{look.text, look.letter, look.colour, look.later});
+            json::Array{style.text, style.letter, style.colour, style.later});
       }
     });
     json.attributeArray("meshes", [&] { writeMeshes(json); });

@@ -50,7 +50,7 @@ private:
 } // namespace
 
 SvgBox RowMaker::makeBox(const Drawing::Bar &bar) {
-  const BarLook &look = getLook(bar.kind);
+  const BarStyle &style = getStyle(bar.kind);
   bool isLater = bar.stage >= 0 && bar.stage != lowestStages[bar.mesh];
   std::string label = drawing.getLabel(bar);
   if (withStage && bar.stage >= 0 && !bar.isTransfer())
@@ -63,7 +63,7 @@ SvgBox RowMaker::makeBox(const Drawing::Bar &bar) {
     tooltip += llvm::formatv(", microbatch {0}", bar.microbatch);
   if (bar.bytes > 0)
     tooltip += ", " + printBytes(bar.bytes);
-  return {label, tooltip, isLater ? look.later : look.colour, bar.start,
+  return {label, tooltip, isLater ? style.later : style.colour, bar.start,
           bar.stop};
 }
 
@@ -113,8 +113,8 @@ static std::vector<SvgLegendEntry> makeLegend(const Drawing &drawing) {
   std::vector<SvgLegendEntry> legend;
   for (unsigned kind = 0; kind < kNumItemKinds; ++kind)
     if (isThere[kind]) {
-      const BarLook &look = getLook(static_cast<ItemKind>(kind));
-      legend.push_back({look.text, look.colour});
+      const BarStyle &style = getStyle(static_cast<ItemKind>(kind));
+      legend.push_back({style.text, style.colour});
     }
   legend.push_back({"idle", "#f2f2f2"});
   return legend;

@@ -88,9 +88,9 @@ void TextWriter::writeRow(const std::string &name, const Shares &shares) {
       os << '.';
       continue;
     }
-    const BarLook &look = getLook(static_cast<ItemKind>(kind));
-    change(look.terminal);
-    os << look.letter;
+    const BarStyle &style = getStyle(static_cast<ItemKind>(kind));
+    change(style.terminal);
+    os << style.letter;
   }
   change(-1);
   os << '|';
@@ -103,10 +103,10 @@ void TextWriter::writeLegend() {
   for (unsigned kind = 0; kind < kNumItemKinds; ++kind) {
     if (!isThere[kind])
       continue;
-    const BarLook &look = getLook(static_cast<ItemKind>(kind));
+    const BarStyle &style = getStyle(static_cast<ItemKind>(kind));
     if (withColours)
-      os << llvm::formatv("\x1b[30;48;5;{0}m", look.terminal);
-    os << look.letter << (withColours ? "\x1b[0m" : "") << ' ' << look.text
+      os << llvm::formatv("\x1b[30;48;5;{0}m", style.terminal);
+    os << style.letter << (withColours ? "\x1b[0m" : "") << ' ' << style.text
        << ", ";
   }
   os << ". idle; a column is " << drawing.printTime(getTime() / double(columns))

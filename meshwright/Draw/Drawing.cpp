@@ -18,7 +18,7 @@
 
 using namespace meshwright;
 
-static constexpr BarLook kLooks[kNumItemKinds] = {
+static constexpr BarStyle kStyles[kNumItemKinds] = {
     {"forward", "F", "#56b4e9", "#3f9bd0", 74},
     {"backward", "B", "#e69f00", "#cc8c00", 172},
     {"weight gradient", "W", "#1fb389", "#129a74", 36},
@@ -29,8 +29,8 @@ static constexpr BarLook kLooks[kNumItemKinds] = {
     {"overlapped", "P", "#a6cee3", "#86b4cf", 152},
 };
 
-const BarLook &meshwright::getLook(ItemKind kind) {
-  return kLooks[static_cast<unsigned>(kind)];
+const BarStyle &meshwright::getStyle(ItemKind kind) {
+  return kStyles[static_cast<unsigned>(kind)];
 }
 
 std::optional<ItemKind> meshwright::parseItemKind(llvm::StringRef name) {
@@ -94,7 +94,7 @@ bool Drawing::hasSeveralStages() const {
 }
 
 std::string Drawing::getLabel(const Bar &bar) const {
-  std::string label = getLook(bar.kind).letter.str();
+  std::string label = getStyle(bar.kind).letter.str();
   if (bar.microbatch >= 0)
     label += std::to_string(bar.microbatch);
   return label;

@@ -27,14 +27,14 @@ inline constexpr unsigned kNumItemKinds = 8;
 
 /// How a kind is marked: by a colour, and without colours by a letter and a
 /// pattern of the page.
-struct BarLook {
+struct BarStyle {
   llvm::StringLiteral text;   ///< For people.
   llvm::StringLiteral letter; ///< In bars and in text.
   llvm::StringLiteral colour; ///< Black letters on it can be read.
   llvm::StringLiteral later;  ///< Of a mesh's second, fourth … stage.
   int terminal;               ///< The nearest of a terminal's 256 colours.
 };
-const BarLook &getLook(ItemKind kind);
+const BarStyle &getStyle(ItemKind kind);
 /// By the name that simulations have in JSON.
 std::optional<ItemKind> parseItemKind(llvm::StringRef name);
 

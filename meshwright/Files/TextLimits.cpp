@@ -146,7 +146,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     return std::nullopt;
   StringRef text = program.getBuffer();
   unsigned depth = 0, typeDepth = 0;
-  auto sayTooDeep = [](StringRef what, unsigned limit) {
+  auto makeExcess = [](StringRef what, unsigned limit) {
     return (what + " are nested more than " + Twine(limit) +
             " deep here; the program cannot be read")
         .str();
@@ -188,7 +188,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
       if (text[i] == '>')
         typeDepth -= typeDepth > 0;
       else if (++typeDepth > kMaxTypeDepth)
-        return TextExcess{i, sayTooDeep("types or attributes", kMaxTypeDepth)};
+        return TextExcess{i, makeExcess("types or attributes", kMaxTypeDepth)};
       [[fallthrough]];
     case '(':
     case ')':
@@ -198,7 +198,7 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
     case '}':
       if (StringRef("<([{").contains(text[i])) {
         if (++depth > kMaxDepth)
-          return TextExcess{i, sayTooDeep("brackets", kMaxDepth)};
+          return TextExcess{i, makeExcess("brackets", kMaxDepth)};
       } else if (depth > 0) {
         --depth;
       }

@@ -30,8 +30,8 @@ void meshwright::rankFinalists(std::vector<Layout> finalists,
   result.others = std::move(finalists);
 }
 
-llvm::Error meshwright::makeMisfitError(const PlanInputs &inputs,
-                                        const std::optional<Layout> &least) {
+llvm::Error meshwright::makeTooLargeError(const PlanInputs &inputs,
+                                          const std::optional<Layout> &least) {
   if (!least)
     return llvm::createStringError(
         "no schedule has a plan for these numbers of meshes, stages and "

@@ -29,8 +29,8 @@ void rankFinalists(std::vector<Layout> finalists, PlanResult &result);
 
 /// That no layout fits, of which `least` needs the smallest memory; none if no
 /// schedule has a plan.
-llvm::Error makeMisfitError(const PlanInputs &inputs,
-                            const std::optional<Layout> &least);
+llvm::Error makeTooLargeError(const PlanInputs &inputs,
+                              const std::optional<Layout> &least);
 
 /// That no order was found where only searched ones are asked for.
 llvm::Error makeNoOrderError();

@@ -346,7 +346,7 @@ llvm::Expected<PlanResult> Search::run() {
         "the batch",
         towers.size(), inputs.devices, layers.batch));
   if (finalists.empty())
-    return makeMisfitError(inputs, least);
+    return makeTooLargeError(inputs, least);
   if (isAutoWanted)
     measureFinalists();
   for (Layout &layout : finalists) {

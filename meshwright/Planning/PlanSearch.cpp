@@ -96,7 +96,7 @@ private:
   bool crossesDomains() const {
     return double(inputs.devices) > inputs.device.domain;
   }
-  llvm::Error explainMisfit();
+  llvm::Error explainTooLarge();
 
   const PlanInputs &inputs;
   bool trains; ///< Whether there is a backward pass.
@@ -335,7 +335,7 @@ llvm::Error Search::simulateFinalists() {
 }
 
 /// The layout that needs least, if none fits.
-llvm::Error Search::explainMisfit() {
+llvm::Error Search::explainTooLarge() {
   std::optional<Layout> least;
   for (Candidate &candidate : candidates) {
     if (!getPlan(candidate.layout) || !cut(candidate.layout, true))
@@ -343,7 +343,7 @@ llvm::Error Search::explainMisfit() {
     if (!least || candidate.layout.peakBytes < least->peakBytes)
       least = candidate.layout;
   }
-  return makeMisfitError(inputs, least);
+  return makeTooLargeError(inputs, least);
 }
 
 llvm::Expected<PlanResult> Search::run() {
@@ -380,7 +380,7 @@ llvm::Expected<PlanResult> Search::run() {
     addFinalist(finalists, layout);
   }
   if (finalists.empty())
-    return explainMisfit();
+    return explainTooLarge();
   if (isAutoWanted)
     measureFinalists();
   if (finalists.empty())

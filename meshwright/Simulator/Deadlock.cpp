@@ -19,14 +19,14 @@ std::string Run::describe(uint32_t item) const {
 
 uint32_t Run::findMissing(uint32_t item) const {
   uint32_t previous = getPrevious(item);
-  if (previous != kNoItem && !isDated[previous])
+  if (previous != kNoItem && !hasTimes[previous])
     return previous;
   uint32_t after = workload.getAfter(item);
-  if (after != kNoItem && !isDated[after])
+  if (after != kNoItem && !hasTimes[after])
     return after;
   for (uint32_t value : workload.getOperands(item))
     if (uint32_t producer = workload.values[value].producer;
-        producer != kNoItem && !isDated[producer])
+        producer != kNoItem && !hasTimes[producer])
       return producer;
   // It has not been issued: the thread waits for a run.
   const Workload::Activity &activity = workload.getActivity(item);
@@ -36,14 +36,14 @@ uint32_t Run::findMissing(uint32_t item) const {
       continue;
     uint32_t next = issuer.items[issuer.next];
     for (uint32_t gate : {getAwaited(next), getGate(next)})
-      if (gate != kNoItem && !isDated[gate])
+      if (gate != kNoItem && !hasTimes[gate])
         return gate;
   }
   return kNoItem;
 }
 
 llvm::Error Run::explainDeadlock() const {
-  uint32_t item = llvm::find(isDated, false) - isDated.begin();
+  uint32_t item = llvm::find(hasTimes, false) - hasTimes.begin();
   std::vector<uint32_t> path;
   std::vector<uint32_t> seenAt(workload.items.size(), kNoItem);
   while (seenAt[item] == kNoItem) {

@@ -34,7 +34,7 @@ private:
   std::vector<llvm::StringRef> findLayouts();
   void addValues();
   void addCode();
-  const CompiledFigures::Fragment *
+  const CompiledMetrics::Fragment *
   findCompiled(const ExportedProgram::Fragment &fragment);
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
@@ -45,7 +45,7 @@ private:
   void addDelays();
   HostWay findHostWay(const Item &item) const;
   Route findRoute(const Item &item) const;
-  void dateTransfer(const Item &item, Workload::Activity &activity);
+  void setTransferTimes(const Item &item, Workload::Activity &activity);
   const Device &getDevice() const { return times.costs.getDevice(); }
 
   const ExportedProgram &program;
@@ -190,7 +190,7 @@ Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost,
       return toTicks(*seconds);
     missing.insert(name + " on mesh " + mesh);
   }
-  const CompiledFigures::Fragment *compiled = findCompiled(fragment);
+  const CompiledMetrics::Fragment *compiled = findCompiled(fragment);
   if (compiled && compiled->seconds) {
     // It leaves out collectives, and what it copies to the chip meanwhile.
     double moving = cost.bytes / getDevice().getMemorySpeed();
@@ -202,7 +202,7 @@ Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost,
   return toTicks(std::max(0.0, cost.getSeconds() - hidden));
 }
 
-const CompiledFigures::Fragment *
+const CompiledMetrics::Fragment *
 WorkloadMaker::findCompiled(const ExportedProgram::Fragment &fragment) {
   if (!times.compiled)
     return nullptr;
@@ -249,7 +249,7 @@ FailureOr<uint32_t> WorkloadMaker::getRun(uint32_t index) {
   activity.exchanging =
       std::min(activity.duration, toTicks(cost->collectiveSeconds));
   activity.temporaryBytes = roundCount(cost->temporaryBytes);
-  if (const CompiledFigures::Fragment *compiled = findCompiled(fragment))
+  if (const CompiledMetrics::Fragment *compiled = findCompiled(fragment))
     activity.temporaryBytes = compiled->temporaryBytes;
   activity.flops = item.isRemat ? 0 : cost->total.flops;
   return entry->second;
@@ -338,8 +338,8 @@ Route WorkloadMaker::findRoute(const Item &item) const {
   return getRoute(getRange(item.fromMesh), getRange(item.toMesh), getDevice());
 }
 
-void WorkloadMaker::dateTransfer(const Item &item,
-                                 Workload::Activity &activity) {
+void WorkloadMaker::setTransferTimes(const Item &item,
+                                     Workload::Activity &activity) {
   const Device &device = getDevice();
   Route route = findRoute(item);
   if (route != Route::SameDevices) {
@@ -377,7 +377,7 @@ void WorkloadMaker::addTransfer(uint32_t index) {
   activity.name = program.meshes[item.fromMesh].name + " -> " +
                   program.meshes[item.toMesh].name;
   activity.bytes = program.values[item.results.front()].bytes;
-  dateTransfer(item, activity);
+  setTransferTimes(item, activity);
   workload.activities.push_back(std::move(activity));
   workload.operands.push_back(item.operands.front());
   workload.fates.push_back(Workload::kRead);

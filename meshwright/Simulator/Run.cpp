@@ -20,7 +20,7 @@ Run::Run(const Workload &workload, Simulation &result)
   result.start.assign(numItems, 0);
   result.stop.assign(numItems, 0);
   result.waitedFor.assign(numItems, kNoItem);
-  isDated.assign(numItems, false);
+  hasTimes.assign(numItems, false);
   linkItems();
   prepareIssue();
   if (workload.linksContend) {
@@ -146,7 +146,7 @@ void Run::issue(uint32_t number) {
     for (uint32_t gate : {getGate(item), getAwaited(item)}) {
       if (gate == kNoItem)
         continue;
-      if (!isDated[gate])
+      if (!hasTimes[gate])
         return;
       if (result.stop[gate] > issuer.clock) {
         issuer.clock = result.stop[gate];
@@ -161,13 +161,13 @@ void Run::issue(uint32_t number) {
 }
 
 /// `item` starts when it can: tells everyone who waits for its end.
-void Run::date(uint32_t item) {
+void Run::setTimes(uint32_t item) {
   const Workload::Activity &activity = workload.getActivity(item);
   Ticks stop = result.start[item];
   addCount(stop, activity.duration);
   addCount(stop, activity.latency);
   result.stop[item] = stop;
-  isDated[item] = true;
+  hasTimes[item] = true;
   addToOrder(item, kNoItem);
   for (uint32_t consumer : getConsumers(item))
     dropFrom(consumer, stop, item);
@@ -189,7 +189,7 @@ void Run::settle() {
     uint32_t item = stack.back();
     stack.pop_back();
     if (!workload.linksContend || !workload.getActivity(item).isTransfer()) {
-      date(item);
+      setTimes(item);
       continue;
     }
     requests.emplace_back(result.start[item], item);
@@ -266,10 +266,10 @@ llvm::Error Run::run() {
     uint32_t item = requests.back().second;
     requests.pop_back();
     takeLinks(item);
-    date(item);
+    setTimes(item);
     settle();
   }
-  if (llvm::count(isDated, true) != static_cast<ptrdiff_t>(numItems))
+  if (llvm::count(hasTimes, true) != static_cast<ptrdiff_t>(numItems))
     return explainDeadlock();
   forgetLinks();
   for (Ticks stop : result.stop)

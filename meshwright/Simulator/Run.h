@@ -40,7 +40,7 @@ private:
   void prepareIssue();
   void dropFrom(uint32_t item, Ticks time, uint32_t cause);
   void issue(uint32_t issuer);
-  void date(uint32_t item);
+  void setTimes(uint32_t item);
   void settle();
   void takeLinks(uint32_t item);
   /// Whether two items are issued as one: copies between a mesh and its host.
@@ -64,7 +64,7 @@ private:
   std::vector<uint32_t> firstConsumer, consumers;
   std::vector<uint32_t> position; ///< In the queue of its mesh.
   std::vector<uint32_t> pending;  ///< How much an item still waits for.
-  std::vector<bool> isDated;
+  std::vector<bool> hasTimes;
   std::vector<uint32_t> stack; ///< Items that wait for nothing any more.
   std::vector<std::pair<Ticks, uint32_t>> requests; ///< A heap.
   std::vector<Issuer> issuers;

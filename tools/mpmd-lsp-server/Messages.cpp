@@ -188,7 +188,7 @@ bool EditorMessages::leaveOutTexts(json::Object &params) {
   return true;
 }
 
-bool EditorMessages::tellRefusal(json::Object &params) {
+bool EditorMessages::reportRefusal(json::Object &params) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = refusals.find({params.getString("uri").value_or("").str(),
                               params.getInteger("version").value_or(0)});
@@ -201,7 +201,7 @@ bool EditorMessages::tellRefusal(json::Object &params) {
 
 void EditorMessages::changeAnswer(std::string &message) {
   changeParams(message, kTellDiagnostics,
-               [&](json::Object &params) { return tellRefusal(params); });
+               [&](json::Object &params) { return reportRefusal(params); });
   std::string changed;
   raw_string_ostream os(changed);
   printWithBooleanLists(message, os, kQuote);

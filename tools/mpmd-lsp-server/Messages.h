@@ -63,7 +63,7 @@ private:
   /// Takes texts out of a document that is opened or changed.
   bool leaveOutTexts(llvm::json::Object &params);
   /// Puts in what is wrong with them.
-  bool tellRefusal(llvm::json::Object &params);
+  bool reportRefusal(llvm::json::Object &params);
 
   /// A state of a document: its URI as the server writes it, and the version.
   using DocumentState = std::pair<std::string, int64_t>;

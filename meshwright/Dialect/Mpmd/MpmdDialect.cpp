@@ -15,7 +15,7 @@ using namespace mlir::mpmd;
 
 /// Whether `op` may come, with the body of its function, into `parent`: what
 /// verification asks of the op's place, and of its meshes.
-static bool mayStandIn(Operation *op, Operation *parent) {
+static bool isAllowedIn(Operation *op, Operation *parent) {
   auto callee = op->getParentOfType<func::FuncOp>();
   if (!callee || !isa<CallOp, FragmentOp, FragmentCallOp, AssignOp, UnassignOp,
                       TransferOp>(op))
@@ -45,7 +45,7 @@ struct MpmdInliner : DialectInlinerInterface {
   }
   bool isLegalToInline(Operation *op, Region *dest, bool wouldBeCloned,
                        IRMapping &mapping) const override {
-    return mayStandIn(op, dest->getParentOp());
+    return isAllowedIn(op, dest->getParentOp());
   }
   bool isLegalToInline(Region *dest, Region *src, bool wouldBeCloned,
                        IRMapping &mapping) const override {

@@ -57,7 +57,7 @@ struct SdyResultAttrs : stablehlo::ResultAttrs {
     return TensorShardingPerValueAttr::get(getContext(), kept);
   }
 
-  bool speaksOfOperands(NamedAttribute attr) const final {
+  bool describesOperands(NamedAttribute attr) const final {
     return attr.getName() == kShardingRuleAttr;
   }
 };

@@ -24,16 +24,16 @@ public:
                                    const BitVector &dropped) const = 0;
 
   /// Whether `attr` speaks of operands: an op of others must not have it.
-  virtual bool speaksOfOperands(NamedAttribute attr) const = 0;
+  virtual bool describesOperands(NamedAttribute attr) const = 0;
 };
 
 /// Whether the dialect of a discardable attribute says that it speaks of
 /// operands.
-inline bool speaksOfOperands(NamedAttribute attr) {
+inline bool describesOperands(NamedAttribute attr) {
   Dialect *dialect = attr.getNameDialect();
   auto *owner =
       dialect ? dialect->getRegisteredInterface<ResultAttrs>() : nullptr;
-  return owner && owner->speaksOfOperands(attr);
+  return owner && owner->describesOperands(attr);
 }
 
 } // namespace mlir::stablehlo

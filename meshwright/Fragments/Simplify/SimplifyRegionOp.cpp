@@ -4,7 +4,7 @@
 //
 // Named computations and fragments collect operands and results that nothing
 // needs when other passes clone, split or forward. Both are simplified alike:
-// first uses are redirected and what becomes superfluous is marked, then the op
+// first uses are redirected and what becomes unused is marked, then the op
 // is rebuilt without what is marked.
 //
 //===----------------------------------------------------------------------===//

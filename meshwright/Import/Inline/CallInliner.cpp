@@ -86,7 +86,7 @@ LogicalResult CallInliner::run(CallOp call,
 /// DEPARTURE(moved-entries): Whether an attribute of a call lists what a dialect
 /// knows of its operands or results, as where they are kept: ops of the callee have
 /// others.
-static bool tellsOfValues(NamedAttribute attr) {
+static bool describesValues(NamedAttribute attr) {
   auto entries = dyn_cast<ArrayAttr>(attr.getValue());
   if (!entries ||
       (attr.getName() != kArgAttrsAttr && attr.getName() != kResAttrsAttr))
@@ -101,6 +101,6 @@ static bool tellsOfValues(NamedAttribute attr) {
 
 void mpmd::giveDiscardableAttrs(ArrayRef<NamedAttribute> attrs, Operation *op) {
   for (NamedAttribute attr : attrs)
-    if (!tellsOfValues(attr) && !op->getInherentAttr(attr.getName()))
+    if (!describesValues(attr) && !op->getInherentAttr(attr.getName()))
       op->setDiscardableAttr(attr.getName(), attr.getValue());
 }

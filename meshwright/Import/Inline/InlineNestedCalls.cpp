@@ -80,13 +80,13 @@ struct InlineNestedCallsPass
         return signalPassFailure();
     }
     // Calls in modules within the functions are none of this program.
-    auto isForeign = [&](CallOp call) {
+    auto isExternal = [&](CallOp call) {
       return !meshwright::getCallee(call, symbols);
     };
     // A callee that is copied is as it will stay.
     for (func::FuncOp func : order.calleesFirst)
       if (targets.contains(func) && !isEntry(func) &&
-          failed(inlineCallsIn(func, isForeign, inliner)))
+          failed(inlineCallsIn(func, isExternal, inliner)))
         return signalPassFailure();
     eraseDissolved(order);
   }

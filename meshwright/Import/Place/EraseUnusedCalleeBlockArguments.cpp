@@ -31,7 +31,7 @@ using namespace mlir::mpmd;
 
 namespace {
 /// What the callers of a function need not give and get.
-struct Superfluous {
+struct Unused {
   BitVector arguments;
   BitVector results;
 };
@@ -55,9 +55,9 @@ static bool isRewritable(func::FuncOp func,
          llvm::any_of(references.calls, isLive);
 }
 
-static Superfluous findSuperfluous(func::FuncOp func) {
-  Superfluous found{BitVector(func.getNumArguments()),
-                    BitVector(func.getNumResults())};
+static Unused findUnused(func::FuncOp func) {
+  Unused found{BitVector(func.getNumArguments()),
+               BitVector(func.getNumResults())};
   Operation *terminator = func.front().getTerminator();
   for (BlockArgument argument : func.getArguments()) {
     auto isReturn = [&](OpOperand &use) {
@@ -83,30 +83,29 @@ static void bypass(CallOp call, func::FuncOp callee, const BitVector &results,
   }
 }
 
-static void rebuildCall(CallOp call, const Superfluous &superfluous,
+static void rebuildCall(CallOp call, const Unused &unused,
                         RewriterBase &rewriter) {
   SmallVector<Value> operands, results;
   for (auto [index, operand] : llvm::enumerate(call->getOperands()))
-    if (!superfluous.arguments[index])
+    if (!unused.arguments[index])
       operands.push_back(operand);
   for (auto [index, result] : llvm::enumerate(call->getResults()))
-    if (!superfluous.results[index])
+    if (!unused.results[index])
       results.push_back(result);
   Operation *rebuilt =
       rebuildOp(call, operands, TypeRange(ValueRange(results)), rewriter);
-  dropArgAttrs(rebuilt, superfluous.arguments);
-  dropResAttrs(rebuilt, superfluous.results);
+  dropArgAttrs(rebuilt, unused.arguments);
+  dropResAttrs(rebuilt, unused.results);
   for (auto [result, replacement] :
        llvm::zip_equal(results, rebuilt->getResults()))
     rewriter.replaceAllUsesWith(result, replacement);
   rewriter.eraseOp(call);
 }
 
-static LogicalResult shrinkSignature(func::FuncOp func,
-                                     const Superfluous &superfluous) {
-  func.front().getTerminator()->eraseOperands(superfluous.results);
-  return success(succeeded(func.eraseResults(superfluous.results)) &&
-                 succeeded(func.eraseArguments(superfluous.arguments)));
+static LogicalResult shrinkSignature(func::FuncOp func, const Unused &unused) {
+  func.front().getTerminator()->eraseOperands(unused.results);
+  return success(succeeded(func.eraseResults(unused.results)) &&
+                 succeeded(func.eraseArguments(unused.arguments)));
 }
 
 namespace {
@@ -129,23 +128,23 @@ struct EraseUnusedCalleeBlockArgumentsPass
 private:
   LogicalResult shrink(func::FuncOp func, ArrayRef<CallOp> calls,
                        CalleeEffects &effects, RewriterBase &rewriter) {
-    Superfluous superfluous = findSuperfluous(func);
-    if (superfluous.arguments.none())
+    Unused unused = findUnused(func);
+    if (unused.arguments.none())
       return success();
-    numArguments += superfluous.arguments.count();
-    numResults += superfluous.results.count();
+    numArguments += unused.arguments.count();
+    numResults += unused.results.count();
     for (CallOp call : calls)
-      bypass(call, func, superfluous.results, rewriter);
+      bypass(call, func, unused.results, rewriter);
     // What the function does beside returning results is done all the same.
-    if (superfluous.results.all() && !effects.hasEffects(calls.front())) {
+    if (unused.results.all() && !effects.hasEffects(calls.front())) {
       for (CallOp call : calls)
         rewriter.eraseOp(call);
       rewriter.eraseOp(func);
       return success();
     }
     for (CallOp call : calls)
-      rebuildCall(call, superfluous, rewriter);
-    return shrinkSignature(func, superfluous);
+      rebuildCall(call, unused, rewriter);
+    return shrinkSignature(func, unused);
   }
 };
 } // namespace

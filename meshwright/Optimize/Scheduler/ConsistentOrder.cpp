@@ -43,7 +43,7 @@ public:
 
 private:
   void orderUnit(unsigned unit);
-  void putBehindEarlier(unsigned unit, unsigned latest);
+  void putAfterEarlier(unsigned unit, unsigned latest);
   void dropPreceding(unsigned unit);
   void findPreceding(unsigned unit, unsigned start);
   void collectTargets(unsigned unit, unsigned start);
@@ -137,7 +137,7 @@ void ConsistentOrderer::moveBefore(unsigned target) {
 }
 
 /// `latest` is the latest unit of lower rank.
-void ConsistentOrderer::putBehindEarlier(unsigned unit, unsigned latest) {
+void ConsistentOrderer::putAfterEarlier(unsigned unit, unsigned latest) {
   SmallVector<unsigned> sources;
   for (unsigned source = latest;
        source != kNone && get(source).rank == get(latest).rank;
@@ -272,7 +272,7 @@ void ConsistentOrderer::orderUnit(unsigned unit) {
   const OrderedUnit &ordered = get(unit);
   bool isInChain = ordered.chain != kNone;
   unsigned latest = isInChain ? findLatestBelow(ordered) : kNone;
-  putBehindEarlier(unit, latest);
+  putAfterEarlier(unit, latest);
 
   partners.clear();
   units.forEachAfter(unit, [&](ArrayRef<unsigned> group) {

@@ -28,24 +28,24 @@ struct Beginning {
 
 class Pattern {
 public:
-  Pattern(int64_t meshes, const FoldedPace &pace)
-      : meshes(meshes), pace(pace), beginning(findBeginning()) {}
+  Pattern(int64_t meshes, const FoldedLatencies &latencies)
+      : meshes(meshes), latencies(latencies), beginning(findBeginning()) {}
 
   ActionList list(int64_t mesh, int64_t microbatches) const;
 
 private:
   Passes getPasses(int64_t mesh, const Beginning &beginning) const {
     int64_t back = meshes - 1 - mesh;
-    return {pace.forwardDown * mesh,
-            beginning.forwardUp + pace.forwardUp * back,
-            beginning.gradientDown + pace.gradientDown * mesh,
-            beginning.gradientUp + pace.gradientUp * back};
+    return {latencies.forwardDown * mesh,
+            beginning.forwardUp + latencies.forwardUp * back,
+            beginning.gradientDown + latencies.gradientDown * mesh,
+            beginning.gradientUp + latencies.gradientUp * back};
   }
   bool isFree(const Beginning &beginning) const;
   Beginning findBeginning() const;
 
   int64_t meshes;
-  FoldedPace pace;
+  FoldedLatencies latencies;
   Beginning beginning;
 };
 } // namespace
@@ -71,10 +71,10 @@ Beginning Pattern::findBeginning() const {
   int64_t best = -1;
   for (int64_t waits = 0; waits < kPeriod * kPeriod * kPeriod; ++waits) {
     Beginning at;
-    at.forwardUp = pace.forwardDown * last + 1 + waits % kPeriod;
-    at.gradientDown =
-        at.forwardUp + pace.forwardUp * last + 1 + waits / kPeriod % kPeriod;
-    at.gradientUp = at.gradientDown + pace.gradientDown * last + 1 +
+    at.forwardUp = latencies.forwardDown * last + 1 + waits % kPeriod;
+    at.gradientDown = at.forwardUp + latencies.forwardUp * last + 1 +
+                      waits / kPeriod % kPeriod;
+    at.gradientUp = at.gradientDown + latencies.gradientDown * last + 1 +
                     waits / kPeriod / kPeriod;
     if ((best < 0 || at.gradientUp < best) && isFree(at)) {
       best = at.gradientUp;
@@ -132,8 +132,8 @@ ActionList Pattern::list(int64_t mesh, int64_t microbatches) const {
 }
 
 Plan meshwright::repeatFoldedPattern(const PlanShape &shape,
-                                     const FoldedPace &pace) {
-  Pattern pattern(shape.meshes, pace);
+                                     const FoldedLatencies &latencies) {
+  Pattern pattern(shape.meshes, latencies);
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(pattern.list(mesh, shape.microbatches));

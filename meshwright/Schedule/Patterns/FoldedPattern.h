@@ -21,14 +21,15 @@
 namespace meshwright {
 
 /// The units of time from a mesh to the next one, in each pass.
-struct FoldedPace {
+struct FoldedLatencies {
   int64_t forwardDown, forwardUp, gradientDown, gradientUp;
 };
 
 /// The order in which each mesh meets the actions of the pattern, begun as
-/// early as no two actions of a mesh fall together. The paces must leave such
+/// early as no two actions of a mesh fall together. The latencies must leave such
 /// a beginning, whatever the number of meshes.
-Plan repeatFoldedPattern(const PlanShape &shape, const FoldedPace &pace);
+Plan repeatFoldedPattern(const PlanShape &shape,
+                         const FoldedLatencies &latencies);
 
 } // namespace meshwright
 

@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace mlir::sdy;
 
 /// Replicated axes alone do not count.
-static bool saysAnything(TensorShardingAttr sharding) {
+static bool constrainsAny(TensorShardingAttr sharding) {
   return sharding && llvm::any_of(sharding.getDimShardings(),
                                   [](DimensionShardingAttr dim) {
                                     return dim.getIsClosed() ||
@@ -89,7 +89,7 @@ void sdy::synchronizeShardingGroups(const ShardingGroups &groups) {
     bool isConflict = false;
     for (ShardingGroupOp op : members) {
       TensorShardingAttr sharding = getSharding(op.getInput());
-      if (!saysAnything(sharding))
+      if (!constrainsAny(sharding))
         continue;
       isConflict |= common && common != sharding;
       if (!common)

@@ -28,8 +28,8 @@
 using namespace mlir;
 using namespace mlir::sdy;
 
-/// The sharding that a use demands of its value; null for other uses.
-static TensorShardingAttr getDemand(OpOperand &use) {
+/// The sharding that a use requires of its value; null for other uses.
+static TensorShardingAttr getRequiredSharding(OpOperand &use) {
   if (auto constraint = dyn_cast<ShardingConstraintOp>(use.getOwner()))
     return constraint.getSharding();
   if (auto manual = dyn_cast<ManualComputationOp>(use.getOwner()))
@@ -55,14 +55,14 @@ static ShardingConstraintOp getEndOfChain(ShardingConstraintOp head) {
 }
 
 /// Lets what reads the value after a chain read the end of the chain. The
-/// value has no sharding, and the head of the chain is its only demand.
+/// value has no sharding, and the head of the chain is its only constraint.
 static void redirectToChain(ShardingConstraintOp head) {
   ShardingConstraintOp last = getEndOfChain(head);
   Value value = head.getInput();
   if (last == head || getSharding(value))
     return;
   for (OpOperand &use : value.getUses())
-    if (use.getOwner() != head && getDemand(use))
+    if (use.getOwner() != head && getRequiredSharding(use))
       return;
   value.replaceUsesWithIf(last, [&](OpOperand &use) {
     if (use.getOwner() == head || isa<func::ReturnOp>(use.getOwner()))
@@ -74,7 +74,7 @@ static void redirectToChain(ShardingConstraintOp head) {
 }
 
 //===----------------------------------------------------------------------===//
-// Single demands
+// Single constraints
 //===----------------------------------------------------------------------===//
 
 static bool isOfSharedBody(Value value) {
@@ -90,53 +90,55 @@ static bool isOnEdge(Value value) {
   return value.getDefiningOp<DataFlowEdgeOp>() || getEdgeOwner(value);
 }
 
-/// Puts the demand of a use right after its value, for all other uses too.
-static void constrainAtSource(OpOperand &use, TensorShardingAttr demand) {
+/// Puts what a use requires right after its value, for all other uses too.
+static void constrainAtSource(OpOperand &use, TensorShardingAttr required) {
   Value value = use.get();
   auto constraint = dyn_cast<ShardingConstraintOp>(use.getOwner());
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
   if (!constraint)
     constraint = ShardingConstraintOp::create(builder, use.getOwner()->getLoc(),
-                                              value, demand);
+                                              value, required);
   else if (builder.getInsertionPoint() != constraint->getIterator())
     constraint->moveBefore(builder.getInsertionBlock(),
                            builder.getInsertionPoint());
   value.replaceAllUsesExcept(constraint, constraint);
-  if (demand.getUnreducedAxes().empty())
+  if (required.getUnreducedAxes().empty())
     return;
   setSharding(value,
-              TensorShardingAttr::getFullyOpenLike(value.getType(), demand)
-                  .replaceUnreducedAxes(demand.getUnreducedAxes(),
-                                        demand.getReductionKind()));
+              TensorShardingAttr::getFullyOpenLike(value.getType(), required)
+                  .replaceUnreducedAxes(required.getUnreducedAxes(),
+                                        required.getReductionKind()));
 }
 
 /// Whether a use is checked against the sharding of its value, and cannot be with
-/// that of a demand.
-static bool conflictsWith(OpOperand &use, TensorShardingAttr demand) {
+/// the required one.
+static bool conflictsWith(OpOperand &use, TensorShardingAttr required) {
   if (isCollective(use.getOwner()))
     return true;
   auto reshard = dyn_cast<ReshardOp>(use.getOwner());
-  return reshard && !demand.getUnreducedAxes().empty() &&
+  return reshard && !required.getUnreducedAxes().empty() &&
          !reshard.getSharding().getUnreducedAxes().empty() &&
-         demand.getReductionKind() != reshard.getSharding().getReductionKind();
+         required.getReductionKind() !=
+             reshard.getSharding().getReductionKind();
 }
 
 /// Returns whether the value got a sharding.
-static bool applyDemand(OpOperand &use) {
-  TensorShardingAttr demand = getDemand(use);
+static bool applyConstraint(OpOperand &use) {
+  TensorShardingAttr required = getRequiredSharding(use);
   Value value = use.get();
-  if (!demand || !demand.isFullyClosed() || !canHaveSharding(value) ||
+  if (!required || !required.isFullyClosed() || !canHaveSharding(value) ||
       isOfSharedBody(value) || getSharding(value))
     return false;
   for (OpOperand &other : value.getUses())
-    if (TensorShardingAttr otherDemand = getDemand(other);
-        (otherDemand && otherDemand != demand) || conflictsWith(other, demand))
+    if (TensorShardingAttr otherSharding = getRequiredSharding(other);
+        (otherSharding && otherSharding != required) ||
+        conflictsWith(other, required))
       return false;
   if (isOnEdge(value))
-    constrainAtSource(use, demand);
+    constrainAtSource(use, required);
   else
-    setSharding(value, demand);
+    setSharding(value, required);
   return true;
 }
 
@@ -154,7 +156,7 @@ struct ApplyShardingConstraintsPass
       if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
         redirectToChain(constraint);
       for (OpOperand &operand : op->getOpOperands())
-        numApplied += applyDemand(operand);
+        numApplied += applyConstraint(operand);
     }
   }
 };

@@ -83,7 +83,7 @@ void mlir::stablehlo::replaceKeepingAttrs(PatternRewriter &rewriter,
       !op->getDiscardableAttrDictionary().empty())
     rewriter.modifyOpInPlace(producer, [&] {
       for (NamedAttribute attr : op->getDiscardableAttrs()) {
-        if (speaksOfOperands(attr)) // Those of `op`.
+        if (describesOperands(attr)) // Those of `op`.
           continue;
         producer->setDiscardableAttr(
             attr.getName(),

@@ -89,7 +89,7 @@ static SmallVector<Value> select(ValueRange values, const BitVector &unused) {
 void mlir::stablehlo::keepDiscardableAttrs(Operation *op, Operation *smaller,
                                            const BitVector &dropped) {
   for (NamedAttribute attr : op->getDiscardableAttrs()) {
-    if (speaksOfOperands(attr)) // Some of which are gone, too.
+    if (describesOperands(attr)) // Some of which are gone, too.
       continue;
     Attribute value = attr.getValue();
     if (Dialect *dialect = attr.getNameDialect())
