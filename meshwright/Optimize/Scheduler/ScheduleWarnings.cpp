@@ -83,13 +83,16 @@ static void noteStagesOutOfOrder(InFlightDiagnostic &diag, Block &block) {
 
 FailureOr<MicrobatchPasses> mpmd::parseMicrobatchPasses(StringRef text) {
   MicrobatchPasses passes;
-  while (!text.empty()) {
+  if (text.empty())
+    return passes;
+  do {
     auto &[first, last] = passes.emplace_back();
     if (text.consumeInteger(10, first) || !text.consume_front("-") ||
-        text.consumeInteger(10, last) || last < first ||
-        (!text.empty() && !text.consume_front(",")))
+        text.consumeInteger(10, last) || first < 0 || last < first)
       return failure();
-  }
+  } while (text.consume_front(","));
+  if (!text.empty())
+    return failure();
   return passes;
 }
 

@@ -1,13 +1,17 @@
 // RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-unmet=true microbatch-passes=0-1,2-3" -verify-diagnostics
 // RUN: mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B report-unmet=true" -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1,3-2" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1,3-2" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG -DGIVEN="0-1,3-2"
+// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1," -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG -DGIVEN="0-1,"
+// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1,,2-3" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG -DGIVEN="0-1,,2-3"
+// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=0-1;2-3" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG -DGIVEN="0-1;2-3"
+// RUN: not mpmd-opt %s "-mpmd-pipeline-scheduler=must-happen-before=1F1B microbatch-passes=-1-1" -o /dev/null 2>&1 | FileCheck %s --check-prefix=WRONG -DGIVEN="-1-1"
 
 // A second pass over microbatches waits for the first, which is no contradiction; what
 // contradicts the schedule within it is reported all the same.
 
 // NONE:      warning: forward of stage 0 of microbatch 2 {{.*}}, here and in 1 other pair
 // NONE-NOT:  warning: {{.*}} microbatch 2
-// WRONG:     error: microbatch passes: expected the first and last call counter of each pass, as in 0-7,8-15, but got 0-1,3-2
+// WRONG:     error: microbatch passes: expected the first and last call counter of each pass, as in 0-7,8-15, but got [[GIVEN]]{{$}}
 
 !l = tensor<4xf32>
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
