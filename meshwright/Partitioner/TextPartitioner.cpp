@@ -376,7 +376,7 @@ TextSession::State::repeat(FailureOr<PartitionResult> &partitioned) {
     return diagnostic.id != "not_merged";
   });
   if (other != diagnostics.end() || diagnostics.size() != numWarnings) {
-    whyWhole = "there is a warning or an error";
+    whyWhole = "partitioning a few gave a warning or an error";
     if (other != diagnostics.end())
       whyWhole = other->severity + ": " + other->text;
     return failure();

@@ -470,15 +470,16 @@ bool ProgramLabels::readsNoSubstitute(unsigned item) const {
 }
 
 bool ProgramLabels::connect(std::string &whyNot) {
-  whyNot = "microbatches differ";
+  whyNot = "its microbatches are not computed alike";
   if (!findColumns() || !findSteadyState())
     return false;
-  whyNot = "what is made for other microbatches is read by these";
+  whyNot = "a microbatch reads what is computed for another one";
   if (!llvm::all_of(order, [&](RepeatedEntry entry) {
         return readsNoSubstitute(items[entry.kind][entry.microbatch]);
       }))
     return false;
-  whyNot = "what is collected of all microbatches is not understood";
+  whyNot = "results of all microbatches are combined in an order that does not "
+           "repeat";
   for (RepeatedEntry entry : order) {
     unsigned index = items[entry.kind][entry.microbatch];
     if (entry.microbatch == RepeatedEntry::kOnce) {
@@ -502,7 +503,7 @@ std::optional<ProgramLabels> ProgramLabels::find(const ExportedProgram &program,
                                                  const RepeatCounts &counts,
                                                  std::string &whyNot) {
   ProgramLabels labels(program, counts);
-  whyNot = "what represents other microbatches was changed";
+  whyNot = "a pass changed the values that represent other microbatches";
   if (!labels.findSubstitutes())
     return std::nullopt;
   labels.labelItems();

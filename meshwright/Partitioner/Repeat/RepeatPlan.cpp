@@ -187,10 +187,11 @@ std::optional<RepeatPlan> RepeatPlan::find(const PartitionConfig &config,
   auto numStages = static_cast<int64_t>(stages.size());
   ConfigOptions options = config.resolveOptions();
   const ScheduleOption &option = options.optimizing.schedule;
-  whyNot = findWholeOption(options);
-  if (!whyNot.empty())
+  if (std::string name = findWholeOption(options); !name.empty()) {
+    whyNot = "by " + name + " the result may depend on all of them";
     return std::nullopt;
-  whyNot = "schedule " + option.getName();
+  }
+  whyNot = "schedule " + option.getName() + " cannot be repeated";
   if (!option.schedule || option.schedule->isSearched ||
       option.sequenceChunks != 1 || !option.graph.isChain())
     return std::nullopt;
@@ -213,7 +214,7 @@ std::optional<RepeatPlan> RepeatPlan::find(const PartitionConfig &config,
   if (!part)
     part = findContinued(maker, *whole, microbatches, numStages);
   if (!part) {
-    whyNot += " for that many microbatches and stages";
+    whyNot += " for this many microbatches and stages";
     return std::nullopt;
   }
   found.counts = part->first;

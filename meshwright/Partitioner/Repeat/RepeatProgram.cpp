@@ -191,7 +191,7 @@ bool Repeater::renameFunctions(llvm::ArrayRef<RepeatedEntry> order) {
 std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
                                                 const OrderCheck &isInOrder,
                                                 std::string &whyNot) {
-  whyNot = "the order of its items does not repeat";
+  whyNot = "the order of its calls and transfers does not repeat";
   std::optional<std::vector<RepeatedEntry>> order = makeOrder(few, labels);
   if (!order)
     return std::nullopt;
@@ -209,7 +209,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
     many.meshes.push_back({mesh.name, mesh.shape, {}});
   for (const ExportedProgram::Boundary &input : few.inputs)
     many.inputs.push_back({many.values.add(addKind(input.value)), input.slot});
-  whyNot = "a value is not there for all microbatches";
+  whyNot = "a value is missing for some microbatches";
   if (!addItems(*order))
     return std::nullopt;
   for (auto [index, output] : llvm::enumerate(few.outputs)) {
@@ -224,7 +224,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
   if (!isGivenUpAlike(*order))
     return std::nullopt;
 
-  whyNot = "its memory is not understood";
+  whyNot = "the memory that its fragments reserve does not repeat";
   std::optional<std::vector<int64_t>> before = findReservedBytes(few),
                                       now = findReservedBytes(many);
   if (!before || !now)
@@ -234,7 +234,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
       return std::nullopt;
   for (auto [fragment, bytes] : llvm::zip_equal(many.fragments, *now))
     fragment.reservedBytes = bytes;
-  whyNot = "its functions have other names";
+  whyNot = "the names of its functions do not repeat";
   if (!renameFunctions(*order))
     return std::nullopt;
   return std::move(many);

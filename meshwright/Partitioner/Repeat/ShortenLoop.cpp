@@ -128,7 +128,7 @@ bool MicrobatchLoop::findTraffic(const PartitionConfig &config,
 std::optional<MicrobatchLoop>
 MicrobatchLoop::find(func::FuncOp function, const PartitionConfig &config,
                      std::string &whyNot) {
-  whyNot = "the microbatches are no loop of one call";
+  whyNot = "its microbatches are not a loop over one call";
   if (!function.getBody().hasOneBlock())
     return std::nullopt;
   auto loops = function.front().getOps<ForOp>();
@@ -150,7 +150,8 @@ MicrobatchLoop::find(func::FuncOp function, const PartitionConfig &config,
     return std::nullopt;
   if (!found.findQueues() || !found.findTraffic(config, whyNot))
     return std::nullopt;
-  whyNot = "microbatches are taken or collected each in its own way";
+  whyNot =
+      "microbatches are sliced, or their results collected, in different ways";
   unsigned length = loop.getIterations();
   auto isTakenAlike = [&](unsigned queue) {
     return areMadeAlike(loop->getOperands().slice(queue, length));

@@ -231,7 +231,7 @@ def test_microbatches_that_go_on_in_another_way(monkeypatch, change):
     results = [lowered.partitioning_result for lowered in (whole, ours)]
     assert results[0].program_text == results[1].program_text
     (remark,) = (r for r in ours.remarks if r.kind == "microbatches")
-    assert "in its own way" in str(remark)
+    assert "in different ways" in str(remark)
 
 
 def test_few_microbatches_are_partitioned_as_a_whole(monkeypatch):
