@@ -34,16 +34,16 @@ static ShardingConstraintOp getConstraint(Value operand) {
 /// constraint of one is not of an argument, or is read elsewhere, too.
 static std::optional<SmallVector<Attribute>>
 findConstraints(CustomCallOp call) {
-  SmallVector<Attribute> demands;
+  SmallVector<Attribute> constraints;
   for (Value operand : call.getOperands()) {
     ShardingConstraintOp constraint = getConstraint(operand);
     if (constraint && (!isa<BlockArgument>(constraint.getInput()) ||
                        !constraint->hasOneUse()))
       return std::nullopt;
-    demands.push_back(constraint ? constraint->getAttrDictionary()
-                                 : Attribute());
+    constraints.push_back(constraint ? constraint->getAttrDictionary()
+                                     : Attribute());
   }
-  return demands;
+  return constraints;
 }
 
 namespace {
