@@ -10,6 +10,7 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/OriginNames.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -117,10 +118,12 @@ private:
              << "Internal error: '" << call.getCallee()
              << "' does nothing but reshard, but its fragment has an origin: "
                 "it is not an inferred fragment";
-    (failOnReshardOnlyFragments ? call.emitError() : call.emitWarning())
-        << "Detected reshard-only fragment '" << call.getCallee()
-        << "', which usually indicates an unexpected reshard. "
-        << describe(call);
+    meshwright::identify(
+        (failOnReshardOnlyFragments ? call.emitError() : call.emitWarning())
+            << "Detected reshard-only fragment '" << call.getCallee()
+            << "', which usually indicates an unexpected reshard. "
+            << describe(call),
+        "reshard");
     return failure(failOnReshardOnlyFragments);
   }
 };

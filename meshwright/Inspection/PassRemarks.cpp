@@ -16,16 +16,22 @@ using namespace meshwright;
 
 static constexpr StringLiteral kRemark = "remark";
 static constexpr StringLiteral kMissed = "Missed";
+/// The key that MLIR gives to plain text.
+static constexpr StringLiteral kText = "Remark";
 
 namespace {
 struct Streamer : remark::detail::MLIRRemarkStreamerBase {
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     InFlightDiagnostic diag = emitRemark(remark.getLocation());
-    for (const auto &arg : remark.getArgs())
+    DiagnosticArguments arguments = {
+        {"kind", remark.getCategoryName().str()},
+        {"type", remark.getRemarkTypeString().str()}};
+    for (const auto &arg : remark.getArgs()) {
       diag << arg.val;
-    identify(*diag.getUnderlyingDiagnostic(), kRemark,
-             {{"kind", remark.getCategoryName().str()},
-              {"type", remark.getRemarkTypeString().str()}});
+      if (arg.key != kText)
+        arguments.emplace_back(arg.key, arg.val);
+    }
+    identify(*diag.getUnderlyingDiagnostic(), kRemark, arguments);
   }
 };
 } // namespace

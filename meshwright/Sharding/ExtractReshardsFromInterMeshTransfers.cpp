@@ -27,6 +27,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
+#include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
@@ -167,10 +168,12 @@ void Extractor::extract(TransferOp &op) {
   // COMPAT(warn-once): Once per process, not once per program.
   static std::atomic<bool> hasWarned = false;
   if (!hasWarned.exchange(true))
-    emitWarning(op.getLoc())
-        << "resharding transfer: the operand and the result are sharded "
-           "differently, which costs performance; shard both alike to avoid "
-           "it. Reported once";
+    meshwright::identify(
+        emitWarning(op.getLoc())
+            << "resharding transfer: the operand and the result are sharded "
+               "differently, which costs performance; shard both alike to "
+               "avoid it. Reported once",
+        "reshard");
   ++numReshards;
   if (isAtProducer(op, from, to))
     reshardAtProducer(op, from, to);

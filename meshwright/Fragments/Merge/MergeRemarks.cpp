@@ -35,7 +35,8 @@ void mpmd::remarkMerged(StringRef category, FragmentOp fragment,
   remark::passed(fragment.getLoc(),
                  remark::RemarkOpts::name("merged").category(category))
       << describe(fragment) << " and " << describe(partner) << " on mesh \""
-      << fragment.getMeshName() << "\" were merged into one";
+      << remark::metric("mesh", fragment.getMeshName())
+      << "\" were merged into one";
 }
 
 void mpmd::remarkNotMerged(StringRef category, FragmentOp fragment,
@@ -44,6 +45,7 @@ void mpmd::remarkNotMerged(StringRef category, FragmentOp fragment,
     return;
   remark::missed(fragment.getLoc(),
                  remark::RemarkOpts::name("not merged").category(category))
-      << describe(fragment) << " on mesh \"" << fragment.getMeshName()
+      << describe(fragment) << " on mesh \""
+      << remark::metric("mesh", fragment.getMeshName())
       << "\" is not merged: " << why;
 }

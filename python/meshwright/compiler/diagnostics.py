@@ -63,12 +63,14 @@ class Remark:
       missed: it was not done; the text says why.
       place: `file:line:column` in the user's source, or nothing.
       text: what it is about, such as which two fragments became one.
+      mesh: the mesh of fragments that were merged or not; nothing of other kinds.
     """
 
     kind: str
     missed: bool
     place: str
     text: str
+    mesh: str = ""
 
     def __str__(self) -> str:
         return _at(self.place, self.text)
@@ -76,12 +78,12 @@ class Remark:
 
 def remarks_of(remarks: Iterable[tuple[str, bool, tuple[Any, ...]]]) -> list[Remark]:
     """Remarks in the order of passes; equal ones are one."""
-    return list(
-        dict.fromkeys(
-            Remark(kind, missed, f"{file}:{line}:{column}" if file else "", text)
-            for kind, missed, (_, file, line, column, text, *_) in remarks
-        )
-    )
+    found = []
+    for kind, missed, (_, file, line, column, text, _, arguments) in remarks:
+        place = f"{file}:{line}:{column}" if file else ""
+        mesh = dict(arguments).get("mesh", "")
+        found.append(Remark(kind, missed, place, text, mesh))
+    return list(dict.fromkeys(found))
 
 
 # What MLIR prints for a memory kind that is not given.

@@ -303,23 +303,26 @@ class Report:
 
     def alone(self) -> Iterator[str]:
         """Fragments without a name of the user, and why each is by itself."""
-        reasons: dict[str, list[str]] = collections.defaultdict(list)
-        for remark in self.remarks:
-            if remark.missed and remark.kind in ("merge", "absorb"):
-                reasons[remark.place].append(remark.text)
+        # What a pass left alone a later one may have merged: the last one counts.
+        reasons = {
+            (remark.place, remark.mesh): remark.text
+            for remark in self.remarks
+            if remark.missed and remark.kind in ("merge", "absorb")
+        }
         for item in self.calls:
             if item["origins"]:
                 continue
-            mesh = f'on mesh "{item["mesh"]}"'
-            found = [why for why in reasons[item["location"] or ""] if mesh in why]
-            # What a pass left alone a later one may have merged: the last one counts.
-            why = found[-1] if found else f"an inferred fragment {mesh} stays alone"
+            why = reasons.get(
+                (item["location"] or "", item["mesh"]),
+                f'an inferred fragment on mesh "{item["mesh"]}" stays alone',
+            )
             yield f"{item['location'] or 'somewhere'}: {why}"
 
     def partitioner_messages(self, about_shardings: bool = False) -> Iterator[str]:
         """What the partitioner reported, about changes of shardings or all else."""
         for message in self.messages:
-            if ("reshard" in message.text) == about_shardings:
+            is_copy = ("inferred_by", "extract_reshards") in message.arguments
+            if (message.id == "reshard" or is_copy) == about_shardings:
                 yield str(message).replace("\n", "\n    ")
 
     def __str__(self) -> str:

@@ -266,6 +266,8 @@ def test_remarks_say_why_fragments_stayed_alone(caplog):
     assert {remark.kind for remark in alone} == {"merge", "absorb"}
     assert any(" is not merged: " in remark.text for remark in alone)
     assert any(str(remark).startswith(__file__) for remark in alone)
+    assert {remark.mesh for remark in alone} == {"m0"}
+    assert all(f'on mesh "{remark.mesh}"' in remark.text for remark in alone)
     assert not caplog.records
     only = lower(mpmd_remarks="absorb")
     assert {remark.kind for remark in only.remarks} == {"absorb"}
