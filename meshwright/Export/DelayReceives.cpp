@@ -282,7 +282,7 @@ static void remarkReceives(func::FuncOp func, const MeshReceives &mesh) {
   remark::passed(func.getLoc(), opts)
       << "mesh \"" << mesh.name << "\": " << std::to_string(mesh.numDelayed)
       << " of " << std::to_string(mesh.receives.size())
-      << " values from other meshes wait on those until it has memory for them";
+      << " values from other meshes stay there until it has memory for them";
 }
 
 namespace {

@@ -107,8 +107,8 @@ static void remarkOffload(func::FuncOp func, StringAttr mesh, int64_t peak,
     remark::missed(func.getLoc(), opts)
         << "mesh \"" << mesh.getValue() << "\" keeps its activations: it holds "
         << std::to_string(peak)
-        << " bytes, and no less is requested, or no activation waits long "
-           "enough for the way to the host and back";
+        << " bytes, which is all that is requested, or no activation waits as "
+           "long as copies to the host and back take";
   else
     remark::passed(func.getLoc(), opts)
         << "mesh \"" << mesh.getValue() << "\" holds "

@@ -253,7 +253,8 @@ static Error makeAside(StringRef target, std::string &aside,
     lock = std::move(own);
     return Error::success();
   }
-  return fail("the folder cannot be made: others remove it all the time");
+  return fail(
+      "the folder cannot be made: another process removes it each time");
 }
 
 /// As the umask says; by default LLVM's are closed to all other users.

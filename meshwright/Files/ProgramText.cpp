@@ -108,7 +108,9 @@ LogicalResult meshwright::printVerified(ModuleOp module,
     // What is read back is verified as much as what was written.
     ParserConfig config(module.getContext(), /*verifyAfterParse=*/false);
     if (!parseSourceString<ModuleOp>(text, config, "written"))
-      return module.emitError() << "the text of the result cannot be read back";
+      return module.emitError()
+             << "the text of the result cannot be read back; this is a bug in "
+                "Meshwright: please report it together with the program";
     os << text;
     return success();
   }

@@ -39,7 +39,7 @@ static LogicalResult verifyDonation(func::FuncOp func,
       return emitError(func.getArgument(i).getLoc())
              << "argument " << i << " of @" << func.getSymName()
              << " is donated by the program, but \"donate\" does not list it; "
-                "list it, too, or nothing";
+                "add it, or leave \"donate\" out";
   return success();
 }
 

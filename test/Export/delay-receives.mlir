@@ -18,7 +18,7 @@
 // A value is there while one fragment runs that does not read it. For `auto`, the second
 // fragment of n holds most, with two results, so that the third one's value waits, but not
 // the second one's.
-// REMARK: remark: [Passed] receives {{.*}}n{{.*}}1{{.*}} of {{.*}}3{{.*}} values from other meshes wait on those until it has memory for them
+// REMARK: remark: [Passed] receives {{.*}}n{{.*}}1{{.*}} of {{.*}}3{{.*}} values from other meshes stay there until it has memory for them
 // CHECK-LABEL: func @runs_ahead
 // CHECK:         %[[M0:.*]] = mpmd.fragment<mesh="m", origin=["f"]>
 // CHECK:         mpmd.transfer %[[M0]]

@@ -27,7 +27,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 //--- unlisted.mlir
-// expected-error@+1 {{argument 0 of @main is donated by the program, but "donate" does not list it; list it, too, or nothing}}
+// expected-error@+1 {{argument 0 of @main is donated by the program, but "donate" does not list it; add it, or leave "donate" out}}
 func.func @main(%x: tensor<4xf32> {jax.buffer_donor = true}, %y: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
