@@ -86,7 +86,7 @@ void PlanRun::drop(const ActionId &step, Ticks time, Cause cause) {
 }
 
 /// A step starts when it can: tells all that wait for its end.
-void PlanRun::date(const ActionId &step) {
+void PlanRun::setTimes(const ActionId &step) {
   Ticks stop = getStop(step);
   order.push_back(step.mesh);
   // As the items of a workload are numbered: steps, and then transfers.
@@ -121,7 +121,7 @@ bool PlanRun::run() {
     if (next.isTransfer)
       drop(next.step, getArrival(next.begin), next.cause);
     else
-      date(next.step);
+      setTimes(next.step);
   }
   if (order.size() != numSteps)
     return false;

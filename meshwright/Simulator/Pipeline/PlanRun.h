@@ -101,7 +101,7 @@ private:
   Cause getCause(const Reading &reading) const;
   void countPending();
   void drop(const ActionId &step, Ticks time, Cause cause);
-  void date(const ActionId &step);
+  void setTimes(const ActionId &step);
 
   void findPath();
   ActionId findFirstAtEnd();
