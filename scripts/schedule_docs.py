@@ -534,10 +534,10 @@ calls (`jax.grad` of a loss that calls each microbatch) sums from the last to th
 first, and contradicts all schedules with ascending microbatches.
 
 With `mpmd_accumulate_in_units=True`, the default with overlapped pairs, as is
-`mpmd_split_manual_computations`, such a sum is taken where its terms are computed once
-their order is known: each microbatch adds its gradient to the sum of those before it,
-so that one is kept and not one for each. This applies where microbatches run in the
-order in which they are added; the result is the same to the last bit.
+`mpmd_split_manual_computations`, each microbatch adds its gradient to the sum of those
+before it, in the fragment that computes the gradient: one sum is kept instead of a
+gradient for each microbatch. This applies where microbatches run in the order in which
+they are added; the result is the same to the last bit.
 
 `mw.pipeline.accumulate` avoids all this: it adds up gradients in the backward pass of
 each stage, so there is one sum whatever the number of microbatches, and no microbatch
