@@ -43,7 +43,7 @@ def arguments():
 
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1"])
 def test_pipeline_on_one_device(schedule, caplog):
-    placement._said.clear()
+    placement._reported.clear()
     chosen = mw.get_pipeline_schedule(schedule)
     ws, xs, ys = arguments()
     jitted = mw.jit(
