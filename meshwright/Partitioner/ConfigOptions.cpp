@@ -240,8 +240,9 @@ LogicalResult meshwright::setOption(ConfigOptions &options, StringRef key,
 void ConfigOptions::completeForSchedule() {
   const ScheduleOption &schedule = optimizing.schedule;
   if (schedule.hasPairs()) {
+    // What is computed again is read by one fragment, not by two halves.
     if (!given.count("mpmd_split_manual_computations"))
-      importing.splitManualComputations = true;
+      importing.splitManualComputations = !optimizing.applyRemat;
     if (!given.count("mpmd_accumulate_in_units"))
       optimizing.accumulateInUnits = true;
   }

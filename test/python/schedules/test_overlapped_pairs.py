@@ -145,6 +145,13 @@ def test_pairs_leave_little_in_the_half_that_others_wait_for(schedule):
     assert default == describe(**dict.fromkeys(options, schedule in PAIRED))
 
 
+def test_experts_are_recomputed_where_a_schedule_pairs():
+    """Backwards of experts are then whole, unless the user says otherwise."""
+    lowered = lower("DualPipeV", mpmd_fragment_remat=True)
+    items = lowered.partitioning_result.program["items"]
+    assert any(item.get("remat") for item in items)
+
+
 @pytest.mark.parametrize(
     ("platform", "name"),
     [
