@@ -27,6 +27,7 @@ from ..lowering.partitioning import (
     refuse_references,
 )
 from ..lowering.per_mesh import known_before
+from ..pipeline.numbers import with_own_numbers
 from ..programs.stages import Compiled, Lowered
 from ..shardings import named as named_shardings
 from ..tracing import static_leaves
@@ -238,7 +239,7 @@ class MpmdWrapped:
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
         refuse_references(self.name, traced)
-        traced = with_static_slices(compat.to_arrays(traced))
+        traced = with_own_numbers(with_static_slices(compat.to_arrays(traced)))
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)
 

@@ -169,7 +169,7 @@ def accumulate(
             chunked = Chunked(_WHAT, fn, reduce == _MEAN, dtype)
             run = chunked.calls if compat.is_staged() else chunked.eagerly
             result = run(args, kwargs, chunks, cuts)
-            return guarded(result, sequence_chunks=len(cuts.lengths))
+            return guarded(result, chunked.numbers, len(cuts.lengths))
         for index in keys:
             for part, key in zip(parts, _keys(index, args[index], count), strict=True):
                 part[index] = key

@@ -38,7 +38,7 @@ def guarded(result: Any, numbers: range | None = None, sequence_chunks: int = 1)
 
     Args:
       result: a pytree of arrays.
-      numbers: the call counters of its microbatches, where sequences are whole.
+      numbers: the call counters of its microbatches, or of their chunks.
       sequence_chunks: into how many chunks the sequences of its microbatches were cut.
     """
     return jax.tree.map(
@@ -58,6 +58,11 @@ def _results(jaxpr: Any) -> Iterator[Any]:
             yield from _results(eqn.params["jaxpr"].jaxpr)
 
 
+def numbers_of(eqn: Any) -> range | None:
+    """The call counters of the microbatches that an operation has the result of."""
+    return eqn.params["numbers"] if eqn.primitive is _result_p else None
+
+
 def is_in(jaxpr: Any) -> bool:
     """Whether a program has a result over microbatches."""
     return any(True for _ in _results(jaxpr))
@@ -69,6 +74,9 @@ def sequence_chunks_in(jaxpr: Any) -> int:
 
 
 def groups_in(jaxpr: Any) -> set[range]:
-    """The call counters of the microbatches of each `accumulate` of a program."""
-    found = {eqn.params["numbers"] for eqn in _results(jaxpr)}
-    return found - {None}
+    """The call counters of the microbatches of each `accumulate` of a program.
+
+    Those whose sequences are in chunks are none.
+    """
+    whole = (eqn for eqn in _results(jaxpr) if eqn.params["sequence_chunks"] == 1)
+    return {eqn.params["numbers"] for eqn in whole} - {None}

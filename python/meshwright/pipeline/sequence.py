@@ -58,12 +58,16 @@ class Chunked:
         carry.
       is_mean: whether losses are averaged, over positions and microbatches, or summed.
       dtype: of the sums of gradients; by default that of the gradients.
+
+    Attributes:
+      numbers: the counters of the calls, once there are some.
     """
 
     def __init__(
         self, what: str, fn: Callable[..., Any], is_mean: bool, dtype: Any = None
     ):
         self._what, self._fn, self._is_mean, self._dtype = what, fn, is_mean, dtype
+        self.numbers: range | None = None
         self._name = primitives.CALLEE_PREFIX + function_name(fn)
 
     def eagerly(self, args: Any, kwargs: Any, parts: list[list[Part]], cuts: Cuts):
@@ -105,6 +109,7 @@ class Chunked:
             )
         count = len(cuts.lengths)
         first = count_microbatches(len(parts) * count, count)
+        self.numbers = range(first, first + len(parts) * count)
         units = _Units(self, args, kwargs, parts, self._shares(cuts), first)
         return units.run()
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Call counters of microbatches whose function is applied again.
+
+The problem: schedules distinguish microbatches by their call counters, which
+`accumulate` counts up while it is traced. JAX traces a function under `jax.jit` once,
+and applies the trace again, with the counters that it had.
+
+Example, two microbatches:
+
+    g = jax.jit(accumulate(f, 2))        jit[call 0, call 1] x     jit[call 0, call 1] x
+    g(x), g(y)                           jit[call 0, call 1] y     jit[call 2, call 3] y
+
+Invariant: of the microbatches of a program, no two have one counter; the first that has
+it keeps it, after those of loops, whose counters are given.
+
+Cost: one pass over the operations of the program and of its jitted functions with
+microbatches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..jaxapi import frontend as compat
+from ..tracing.primitives import call_p
+from ..tracing.scopes import body_of, with_body
+from .results import is_in, numbers_of
+
+
+def _counter(eqn: Any) -> int | None:
+    return eqn.params["call_counter"] if eqn.primitive is call_p else None
+
+
+def with_own_numbers(traced: Any) -> Any:
+    """A traced function whose microbatches have counters of their own."""
+    jaxpr = _renumbered(traced.jaxpr.jaxpr)
+    if jaxpr is None:
+        return traced
+    return compat.with_jaxpr(traced, compat.ClosedJaxpr(jaxpr, traced.jaxpr.consts))
+
+
+@compat.weakref_lru_cache
+def _renumbered(jaxpr: Any) -> Any | None:
+    """The jaxpr with other counters; None if no two microbatches have the same."""
+    groups: list[range] = []
+    loops: list[range] = []
+
+    def found(numbers: range, is_loop: bool) -> int:
+        (loops if is_loop else groups).append(numbers)
+        return 0
+
+    _visit(jaxpr, found)
+    given = [number for numbers in (*groups, *loops) for number in numbers]
+    if len(given) == len(set(given)):
+        return None
+    taken = {number for numbers in loops for number in numbers}
+    free = 1 + max([*given, *_counters(jaxpr)])
+
+    def shift(numbers: range, is_loop: bool) -> int:
+        nonlocal free
+        if is_loop:
+            return 0
+        moved = 0
+        if not taken.isdisjoint(numbers):
+            moved, free = free - numbers.start, free + len(numbers)
+        taken.update(number + moved for number in numbers)
+        return moved
+
+    return _visit(jaxpr, shift)
+
+
+def _counters(jaxpr: Any) -> list[int]:
+    found = [0]
+    for eqn in jaxpr.eqns:
+        if (counter := _counter(eqn)) is not None:
+            found.append(counter)
+        elif (body := body_of(eqn)) is not None:
+            found += _counters(body.jaxpr)
+    return found
+
+
+def _visit(jaxpr: Any, shift: Callable[[range, bool], int]) -> Any:
+    """A jaxpr whose microbatches are renumbered.
+
+    Args:
+      shift: from the counters of one `accumulate`, and whether a loop calls its
+        microbatches, to what is added to each counter.
+    """
+    if not is_in(jaxpr):
+        return jaxpr
+    eqns = list(jaxpr.eqns)
+    # Positions of calls by counter, until their results are marked.
+    calls: dict[int, list[int]] = {}
+    shifts: dict[range, int] = {}
+    for at, eqn in enumerate(jaxpr.eqns):
+        if (counter := _counter(eqn)) is not None:
+            calls.setdefault(counter, []).append(at)
+        elif eqn.primitive is compat.jit_p:
+            body = body_of(eqn)
+            new = _visit(body.jaxpr, shift)
+            if new is not body.jaxpr:
+                eqns[at] = with_body(eqn, compat.ClosedJaxpr(new, body.consts))
+        elif (numbers := numbers_of(eqn)) is not None:
+            own = [call for number in numbers for call in calls.pop(number, ())]
+            if own or numbers not in shifts:
+                shifts[numbers] = shift(numbers, not own)
+            if moved := shifts[numbers]:
+                new = range(numbers.start + moved, numbers.stop + moved)
+                eqns[at] = _with(eqn, numbers=new)
+                for call in own:
+                    counter = moved + eqns[call].params["call_counter"]
+                    eqns[call] = _with(eqns[call], call_counter=counter)
+    if all(new is old for new, old in zip(eqns, jaxpr.eqns, strict=True)):
+        return jaxpr
+    return jaxpr.replace(eqns=eqns, debug_info=jaxpr.debug_info)
+
+
+def _with(eqn: Any, **params: Any) -> Any:
+    return eqn.replace(params={**eqn.params, **params})
