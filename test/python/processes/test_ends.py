@@ -83,12 +83,20 @@ def full_pipe() -> int:
     return writer
 
 
-def launch(script: pathlib.Path, *args: str, options=(), **files) -> subprocess.Popen:
+# Commands that begin with these start the rest of their arguments in another state. A
+# `preexec_fn` would fork, of which JAX warns in a process that has imported it.
+# Tests that run under `nohup` would pass on that they ignore it.
+HEARS_HANGUPS = ("env", "--default-signal=HUP")
+IGNORES_HANGUPS = ("env", "--ignore-signal=HUP")
+HAS_NO_FILES = ("sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh")
+
+
+def launch(
+    script: pathlib.Path, *args: str, options=(), state=HEARS_HANGUPS, **files
+) -> subprocess.Popen:
     command = [sys.executable, "-m", "meshwright.launch", *options, str(script), *args]
     defaults = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    # Tests that run under `nohup` would pass on that they ignore it.
-    defaults["preexec_fn"] = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    return subprocess.Popen(command, env=environment(), **(defaults | files))
+    return subprocess.Popen([*state, *command], env=environment(), **(defaults | files))
 
 
 def await_end(processes: list[int]) -> None:
@@ -244,8 +252,8 @@ def test_what_nohup_ignores_stays_ignored(tmp_path):
     launcher = launch(
         script,
         options=("-n", "1"),
+        state=IGNORES_HANGUPS,
         stdin=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
     assert launcher.stdout.readline() == "[0] up\n"
     launcher.send_signal(signal.SIGHUP)
@@ -260,9 +268,9 @@ def test_no_standard_output_is_no_reason_to_hang(options, tmp_path):
     launcher = launch(
         script,
         options=options,
+        state=HAS_NO_FILES,
         stdout=None,
         stderr=None,
-        preexec_fn=lambda: os.closerange(0, 3),
     )
     assert launcher.wait(LIMIT) == 0
     assert (tmp_path / "script.py.end").exists()
