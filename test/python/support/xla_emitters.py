@@ -1,4 +1,6 @@
-"""XLA's older emitters for CPUs, which compile in a fraction of the time.
+"""XLA's older emitters for CPUs, which compile in a fraction of the time, and one LLVM
+module a program: by itself XLA makes up to 32 of them, to compile them in parallel,
+which takes small programs half as much time again.
 
 Tests that are about other things choose them where jaxlib still has them. A flag that
 XLA does not know ends the process, and newer releases do not know this one.
@@ -8,6 +10,7 @@ import importlib.metadata
 import os
 
 OPTION = "xla_cpu_use_fusion_emitters"
+_FLAGS = f"--{OPTION}=false --xla_cpu_parallel_codegen_split_count=1"
 # jaxlib 0.12.0.1 refuses the option; releases between were not tried.
 HAS_OLDER = importlib.metadata.version("jaxlib").startswith("0.10.")
 
@@ -16,4 +19,4 @@ def choose_older() -> None:
     """To be called before JAX looks for devices."""
     if HAS_OLDER:
         flags = os.environ.get("XLA_FLAGS", "")
-        os.environ["XLA_FLAGS"] = f"{flags} --{OPTION}=false"
+        os.environ["XLA_FLAGS"] = f"{flags} {_FLAGS}"
