@@ -27,11 +27,11 @@ from support.paired_training import (
     train,
     train_plainly,
 )
-from support.schedule_training import count_copies, stage_config
+from support.schedule_training import count_copies, jit_call, stage_config
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 
 @pytest.mark.parametrize("schedule", PAIRED)
@@ -236,14 +236,13 @@ def test_marked_experts_train_as_jit(schedule, calls):
             x = jnp.tanh(x @ w["shared"])
         return distance(x, y)
 
-    def step(mesh, weights, batches):
-        gradient = jax.value_and_grad(functools.partial(loss, mesh))
-        if not calls:
-            return mw.pipeline.accumulate(gradient, 8)(weights, batches)
+    gradient = jax.value_and_grad(functools.partial(loss, topology["m0"]))
+
+    def in_turn(call, weights, batches):
         total = None
         for m in range(8):
             batch = tuple(part[m * 4 : m * 4 + 4] for part in batches)
-            found = mw.call(gradient, call_counter=m)(weights, batch)
+            found = call(gradient, call_counter=m)(weights, batch)
             total = found if total is None else jax.tree.map(jnp.add, total, found)
         return jax.tree.map(lambda a: a / 8, total)
 
@@ -251,12 +250,14 @@ def test_marked_experts_train_as_jit(schedule, calls):
         topology,
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
-    function = functools.partial(step, topology["m0"])
-    lowered = mw.jit(function, config).lower(weights, batches)
+    step = mw.pipeline.accumulate(gradient, 8)
+    if calls:
+        step = functools.partial(in_turn, mw.call)
+    lowered = mw.jit(step, config).lower(weights, batches)
     assert bool(find_pairs(lowered)) == (schedule != "1F1B")
     compiled = lowered.compile()
     found = compiled(*jax.device_put((weights, batches), compiled.input_shardings[0]))
-    assert_close(mw.fetch(found), jax.jit(function)(weights, batches))
+    assert_close(mw.fetch(found), in_turn(jit_call, weights, batches))
 
 
 @pytest.mark.parametrize("schedule", PAIRED)

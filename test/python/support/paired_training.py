@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
-from support.schedule_training import count_copies, stage_config
+from support.schedule_training import count_copies, jit_call, stage_config
 
 MESHES, DEVICES, ROWS, WIDTH = 4, 2, 4, 8
 #: The schedules that pair, and how many stages they have.
@@ -50,7 +50,7 @@ def distance(x, y):
     return ((x - y) ** 2).mean()
 
 
-def make_step(mesh, stages, copies, microbatches, log=None):
+def make_step(mesh, stages, copies, microbatches, log=None, call=mw.call):
     of_copy = [list(part) for part in np.split(np.arange(stages), copies)]
 
     def layer(stage, w, x):
@@ -69,15 +69,14 @@ def make_step(mesh, stages, copies, microbatches, log=None):
             x = named(w, x)
         return mw.named_computation(distance, name=f"stage{mine[-1]}")(x, y)
 
+    gradients = [jax.value_and_grad(functools.partial(loss, mine)) for mine in of_copy]
+
     def step(weights, xs, ys):
         sums, total = [None] * copies, 0.0
         for m in range(microbatches):
             copy = m * copies // microbatches
-            mine = of_copy[copy]
-            gradient = mw.call(
-                jax.value_and_grad(functools.partial(loss, mine)), call_counter=m
-            )
-            found, grads = gradient([weights[s] for s in mine], xs[m], ys[m])
+            mine = [weights[s] for s in of_copy[copy]]
+            found, grads = call(gradients[copy], call_counter=m)(mine, xs[m], ys[m])
             total = total + found
             if sums[copy] is not None:
                 grads = jax.tree.map(jnp.add, sums[copy], grads)
@@ -147,7 +146,7 @@ def train(lowered, schedule, microbatches=8, steps=2, shared=False):
 @functools.cache
 def train_plainly(stages, copies, microbatches=8, steps=2, shared=False):
     mesh = Mesh(np.array(jax.local_devices()[:DEVICES]), "x")
-    step = jax.jit(make_step(mesh, stages, copies, microbatches))
+    step = make_step(mesh, stages, copies, microbatches, call=jit_call)
     weights, xs, ys = make_inputs(stages, copies, microbatches, shared)
     losses = []
     for _ in range(steps):

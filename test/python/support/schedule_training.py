@@ -76,21 +76,27 @@ def make_loss(stages):
     return loss
 
 
-def make_step(stages: int, copies: int = 1, make_loss=make_loss):
+def jit_call(fn, call_counter):
+    """In place of `mw.call`, in a step that is not compiled as a whole: its
+    microbatches share one small program."""
+    return jax.jit(fn)
+
+
+def make_step(stages: int, copies: int = 1, make_loss=make_loss, call=mw.call):
     """A step of gradient descent, with the gradient inside of each call.
 
     With two copies of the model, each half of the stages is one; half of the
     microbatches go through each, and both get the sum of their gradients.
     """
     of_copy = [list(part) for part in np.split(np.arange(stages), copies)]
+    gradients = [jax.value_and_grad(make_loss(mine)) for mine in of_copy]
 
     def step(weights, xs, ys):
         total, sums = None, [None] * copies
         for m in range(MICROBATCHES):
             copy = m * copies // MICROBATCHES
-            mine = of_copy[copy]
-            gradient = mw.call(jax.value_and_grad(make_loss(mine)), call_counter=m)
-            loss, grads = gradient([weights[s] for s in mine], xs[m], ys[m])
+            mine = [weights[s] for s in of_copy[copy]]
+            loss, grads = call(gradients[copy], call_counter=m)(mine, xs[m], ys[m])
             total = loss if total is None else total + loss
             if sums[copy] is not None:
                 grads = jax.tree.map(jnp.add, sums[copy], grads)
@@ -165,11 +171,9 @@ def make_meshes(sizes) -> dict[str, Mesh]:
 def train_plainly(
     stages: int, copies: int, steps: int, make_loss=make_loss
 ) -> list[float]:
-    """The losses of the same steps under `jax.jit`; many schedules share them."""
-    step, (weights, xs, ys) = (
-        jax.jit(make_step(stages, copies, make_loss)),
-        make_inputs(stages, copies),
-    )
+    """The losses of the same steps without meshes; many schedules share them."""
+    step = make_step(stages, copies, make_loss, jit_call)
+    weights, xs, ys = make_inputs(stages, copies)
     losses = []
     for _ in range(steps):
         loss, weights = step(weights, xs, ys)
