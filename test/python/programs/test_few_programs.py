@@ -5,6 +5,7 @@ update, is apart from them.
 """
 
 import collections
+import functools
 import re
 
 import jax
@@ -17,6 +18,8 @@ import meshwright as mw
 
 WIDTH = 8
 OPTIMIZER = optax.adam(1e-2)
+
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
 
 
 def layer(weights, x):
@@ -68,6 +71,7 @@ def batch(microbatches):
     ]
 
 
+@functools.cache
 def lowered(schedule, num_stages, num_meshes, microbatches, **options):
     devices = jax.devices()
     meshes = {
@@ -81,6 +85,16 @@ def lowered(schedule, num_stages, num_meshes, microbatches, **options):
     return mw.jit(make_step(num_stages, microbatches), config).lower(
         *initial(num_stages), *batch(microbatches)
     )
+
+
+@functools.cache
+def compiled(schedule, num_stages, num_meshes, microbatches, **options):
+    return lowered(schedule, num_stages, num_meshes, microbatches, **options).compile()
+
+
+@functools.cache
+def jitted(num_stages):
+    return jax.jit(make_step(num_stages, 4))
 
 
 def names(program):
@@ -122,8 +136,8 @@ def test_split_backward_passes_have_two(schedule):
     assert found[f"stage{num_stages - 1}_bwd"] == 2
 
 
-def compiled_names(lowered):
-    text = lowered.compile().as_text()
+def compiled_names(program):
+    text = program.as_text()
     return sorted(set(re.findall(r"^HloModule ([\w.]+)", text, re.MULTILINE)))
 
 
@@ -131,7 +145,7 @@ def compiled_names(lowered):
 def test_meshes_share_what_comes_once(schedule):
     """Zeros and parts of the batch, of one size on both meshes, and updates, of which
     one returns the count and one is beside the losses."""
-    names = compiled_names(lowered(schedule, 2, 2, 4))
+    names = compiled_names(compiled(schedule, 2, 2, 4))
     once = [name for name in names if "inferred" in name]
     assert len(once) == 3
     assert sum("and" in name or "to" in name for name in once) == 2
@@ -159,17 +173,17 @@ def test_the_state_of_all_meshes_is_written_over():
     devices = jax.devices()
     meshes = {f"m{n}": jax.sharding.Mesh(devices[n : n + 1], ("x",)) for n in range(2)}
     step = mw.jit(make_step(2, 4), mw.make_config(meshes), donate_argnums=(0, 1))
-    compiled = step.lower(*initial(2), *batch(4)).compile()
+    program = step.lower(*initial(2), *batch(4)).compile()
     # Each weight and its moments; the count is small, and is sent to another mesh.
     updates = [
         line
-        for line in compiled.as_text("mpmd").splitlines()
+        for line in program.as_text("mpmd").splitlines()
         if "func.func @p" in line and line.count("tf.aliasing_output") >= 9
     ]
     assert len(updates) == 2
-    arguments = compiled.place(*initial(2), *batch(4))
-    expected = jax.jit(make_step(2, 4))(*initial(2), *batch(4))
-    found = compiled(*arguments)
+    arguments = program.place(*initial(2), *batch(4))
+    expected = jitted(2)(*initial(2), *batch(4))
+    found = program(*arguments)
     weights, (adam, _) = arguments[:2]
     given_up = jax.tree.leaves((weights, adam.mu, adam.nu))
     assert all(array.is_deleted() for array in given_up)
@@ -191,11 +205,11 @@ def test_without_the_option_first_and_last_microbatch_are_programs_of_their_own(
     [("GPipe", 2), ("1F1B", 2), ("Interleaved1F1B", 4), ("ZeroBubbleH1", 2)],
 )
 def test_numbers_are_those_of_jit(schedule, num_stages):
-    program = lowered(schedule, num_stages, 2, 4).compile()
+    program = compiled(schedule, num_stages, 2, 4)
     arguments = (*initial(num_stages), *batch(4))
     expected = arguments[:2]
     found = program.place(*arguments)[:2]
-    step = jax.jit(make_step(num_stages, 4))
+    step = jitted(num_stages)
     for _ in range(3):
         *expected, wanted = step(*expected, *arguments[2:])
         *found, value = program(*program.place(*found, *arguments[2:]))
@@ -219,11 +233,11 @@ def test_all_sums_are_written_over_zeros_or_sums():
 
 
 def test_no_mesh_needs_more_memory():
-    alike = lowered("1F1B", 2, 2, 8).compile().memory_analysis()
-    merged = lowered("1F1B", 2, 2, 8, mpmd_keep_units_alike=False)
+    alike = compiled("1F1B", 2, 2, 8).memory_analysis()
+    merged = compiled("1F1B", 2, 2, 8, mpmd_keep_units_alike=False)
     # Zeros are there while the first backward reads what was sent to it.
     activation = 2 * 4 * WIDTH * 4
-    for mesh, memory in merged.compile().memory_analysis().items():
+    for mesh, memory in merged.memory_analysis().items():
         assert alike[mesh].peak_bytes <= memory.peak_bytes + activation
 
 
