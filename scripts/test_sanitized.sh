@@ -26,7 +26,7 @@ left='^layout$'
 # - browsers have a sandbox and an allocator of their own, into which none can be loaded;
 left+='|^py\.(draw_page|site)$'
 # - projects that link what is installed would need its flags, and wheels have none.
-left+='|^py\.(installed|release|requirements)$'
+left+='|^py\.packages$'
 failed=0
 run() {
   ctest --test-dir "$build" --output-on-failure --no-tests=ignore --timeout 3600 \
