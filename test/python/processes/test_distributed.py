@@ -219,8 +219,10 @@ def test_what_differs_is_named_on_every_process(case, differing):
 
 
 def test_training_goes_on_behind_random_faults(undisturbed):
-    """Killed or stopped at random moments: reported, and resumed to the same."""
-    chains = [range(4), range(4, 7), range(7, 10)]
+    """Killed or stopped at random moments: reported, and resumed to the same.
+
+    By these seeds either process is, while it starts or later."""
+    chains = [range(3), range(5, 8)]
     with concurrent.futures.ThreadPoolExecutor(len(chains)) as pool:
         list(
             pool.map(

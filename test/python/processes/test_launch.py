@@ -18,8 +18,12 @@ from support.launching import LIMIT, environment, free_port, is_alive
 import meshwright as mw
 
 SCRIPTS = {
-    "bytes": "sys.stdout.buffer.write('h\\xe9 \\u2192\\n'.encode()); print('more')",
-    "leaves": "print(subprocess.Popen(['sleep', '600']).pid)",
+    "well": """
+sys.stdout.buffer.write('h\\xe9 \\u2192\\n'.encode())
+print('more')
+print("left", subprocess.Popen(['sleep', '600']).pid)
+print("visible", json.dumps(os.environ['CUDA_VISIBLE_DEVICES']))
+""",
     "odd signal": "os.kill(os.getpid(), signal.SIGRTMIN + 6)",
     "coordinator": """
 first = os.environ["MESHWRIGHT_PROCESS"] == "0"
@@ -37,7 +41,6 @@ for entry in pathlib.Path("/proc").glob("[0-9]*" if first else "none"):
         sys.exit(5)
 time.sleep(1000)
 """,
-    "visible": "print(json.dumps(os.environ['CUDA_VISIBLE_DEVICES']))",
 }
 
 
@@ -70,17 +73,21 @@ def ended(tmp_path_factory) -> dict:
         return dict(zip(SCRIPTS, pool.map(run, SCRIPTS), strict=True))
 
 
-def test_what_the_terminal_has_no_letters_for_is_passed_on(ended):
-    code, out, errors = ended["bytes"]
+def said(ended, number: int) -> list[str]:
+    """What a process of the run that ends well has printed."""
+    code, out, errors = ended["well"]
     assert (code, errors) == (0, "")
-    assert sorted(out.splitlines()) == ["[0] h? ?", "[0] more", "[1] h? ?", "[1] more"]
+    lines = (line.split("] ", 1) for line in out.splitlines())
+    return [text for start, text in lines if start == f"[{number}"]
+
+
+def test_what_the_terminal_has_no_letters_for_is_passed_on(ended):
+    for number in range(2):
+        assert said(ended, number)[:2] == ["h? ?", "more"]
 
 
 def test_what_a_process_has_started_ends_with_it(ended):
-    code, out, errors = ended["leaves"]
-    assert (code, errors) == (0, "")
-    left = [int(line.partition("] ")[2]) for line in out.splitlines()]
-    assert len(left) == 2
+    left = [int(said(ended, number)[2].removeprefix("left ")) for number in range(2)]
     assert not any(map(is_alive, left))
 
 
@@ -108,9 +115,8 @@ def test_exit_codes_are_those_of_the_system(given, code, monkeypatch):
 
 
 def test_accelerators_that_are_hidden_stay_hidden(ended):
-    code, out, errors = ended["visible"]
-    assert (code, errors) == (0, "")
-    assert sorted(out.splitlines()) == ['[0] ""', '[1] ""']
+    for number in range(2):
+        assert said(ended, number)[3:] == ['visible ""']
 
 
 def test_nobody_waits_for_a_reader_that_has_gone(tmp_path):

@@ -23,7 +23,6 @@ from support.launching import LIMIT, launch
 TIMEOUT = 15  # Seconds after which a process is taken to be stopped.
 # Processes, restarts; what happens to which of them, and how long the run goes on.
 CASES = {
-    "smaller": (3, 0, "killed", "1", "left"),
     "first is gone": (3, 0, "killed", "0", "left"),
     "fewer replicas": (3, 0, "spanning", "1", "left"),
     "JAX waits": (3, 0, "waits", "1", "left"),

@@ -34,7 +34,6 @@ CASES = {
         5,
         "gives up after 1 restarts; at first process 1",
     ),
-    "none": (0, ["exit"], 5, "ended with exit code 5"),
 }
 
 
@@ -180,14 +179,14 @@ def undisturbed() -> dict:
 
 
 def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed):
-    """Twice of each kind: killed, stopped, a full disk, closed terminals and so on."""
+    """Once of each kind: killed, stopped, a full disk, closed terminals and so on."""
 
     def disturb(seed: int) -> str:
         return disturbed_runs.disturb(seed, TIMEOUT, undisturbed)[0]
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        kinds = list(pool.map(disturb, range(2 * len(disturbed_runs.KINDS))))
-    assert sorted(kinds) == sorted(2 * disturbed_runs.KINDS)
+        kinds = list(pool.map(disturb, range(len(disturbed_runs.KINDS))))
+    assert sorted(kinds) == sorted(disturbed_runs.KINDS)
 
 
 @pytest.mark.parametrize("position", ["0", "-1"])
