@@ -10,10 +10,10 @@ include "mlir/Pass/PassBase.td"
 
 def ErasePartitioningPass
     : Pass<"mpmd-erase-partitioning", "::mlir::ModuleOp"> {
-  let summary = "Turns a partitioned program back into a plain one";
+  let summary = "Turns a partitioned program into an unpartitioned one";
   let description = [{
-    Removes everything that says where a program computes, at any stage of a
-    compile. The result means the same and has no `mpmd` op or type left.
+    Removes all placement from a program, after any phase of compilation. The
+    result computes the same and contains no `mpmd` op or type.
 
     ```mlir
     %1 = mpmd.fragment<mesh="m1", origin=["f"]> (%0) (%arg: tensor<4xf32>) {
@@ -34,15 +34,16 @@ def ErasePartitioningPass
 
     Drops topologies, mesh shapes, counters, memory kinds and all attributes of
     the dialect; shardings on meshes of several devices, the ops that only state
-    such shardings, and these meshes. Leaves alone: modules without anything of
-    the dialect, donation and aliasing, meshes that a manual computation names.
+    such shardings, and these meshes. Leaves alone: modules that do not use the
+    dialect, donation and aliasing, meshes that a manual computation names.
 
     Reports reductions and loop indices of types that StableHLO cannot compute
     with. Cost: linear.
   }];
   let statistics = [
     Statistic<"numReplaced", "num-replaced", "Operations replaced">,
-    Statistic<"numStripped", "num-stripped", "Operations without placement now">,
+    Statistic<"numStripped", "num-stripped",
+              "Operations stripped of placement">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::stablehlo::StablehloDialect"];

@@ -9,13 +9,14 @@
 include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def AlignBetweenMeshesPass : MpmdProgramPass<"mpmd-align-between-meshes"> {
-  let summary = "Makes one program of what several meshes compute alike";
+  let summary = "Gives equal inferred fragments of several meshes one program";
   let description = [{
-    Gives inferred fragments of several meshes that compute the same, such as the
-    updates of stages, the same results in the same order. An array is returned by
-    all of them or by none; a scalar that only some return, such as the count of an
-    optimizer, is returned by all. What one of them does with scalars alone, apart
-    from all else, such as the mean of losses, becomes a fragment before it.
+    Gives inferred fragments of several meshes that compute the same, such as
+    the updates of stages, the same results in the same order. An array is
+    returned by all of them or by none; a scalar that only some return, such as
+    the count of an optimizer, is returned by all. What one of them computes on
+    scalars only, independently of the rest, such as the mean of losses, becomes
+    a fragment before it.
 
     ```mlir
     %0:2 = fragment<"m0", []> (%x, %n) {%c = %n + 1; return %x * %c, %c}
@@ -26,9 +27,10 @@ def AlignBetweenMeshesPass : MpmdProgramPass<"mpmd-align-between-meshes"> {
     %1:2 = fragment<"m1", []> (%y, %m) {mpmd.keeps_scalars} {… return %y * %c, %c}
     ```
 
-    Compared are the axes of meshes, the types and marks of operands and results, and
-    the ops in their order. `mpmd.keeps_scalars` has `mpmd-mark-aliasing-and-donation`
-    leave scalars alone: one mesh may still have to send what another has received.
+    Compares the axes of meshes, the types and marks of operands and results,
+    and the ops in order. `mpmd.keeps_scalars` has
+    `mpmd-mark-aliasing-and-donation` leave scalars alone: one mesh may still
+    have to send what another has received.
 
     Acts on MPMD functions that are entry points, after layouts are marked and before
     aliases are. Inlines shared bodies that each mesh calls at most
@@ -37,8 +39,9 @@ def AlignBetweenMeshesPass : MpmdProgramPass<"mpmd-align-between-meshes"> {
     fragments compute.
   }];
   let statistics = [
-    Statistic<"numAligned", "num-aligned", "Fragments that got other results">,
-    Statistic<"numSplit", "num-split", "Fragments that lost their scalars">,
+    Statistic<"numAligned", "num-aligned", "Fragments with aligned results">,
+    Statistic<"numSplit", "num-split",
+              "Fragments whose scalars were split off">,
   ];
 }
 
@@ -105,12 +108,12 @@ def DelayInferredFragmentsPass
 
 def FuseOverlappedPairsPass
     : Pass<"mpmd-fuse-overlapped-pairs", "::mlir::ModuleOp"> {
-  let summary = "Makes one fragment of the two that a schedule overlaps";
+  let summary = "Fuses forward and backward fragments that a schedule overlaps";
   let description = [{
-    Makes one fragment of a forward and a backward that a schedule wants in one step,
-    so that the compiler of the device hides the collectives of the one in the
-    work of the other. The scheduler has marked the two with the number of their pair
-    and 0 or 1; a backward may consist of two halves.
+    Fuses a forward and a backward fragment that a schedule runs in one step, so
+    that the compiler of the device overlaps the collectives of one with the
+    computation of the other. The scheduler has marked both with the number of
+    their pair and 0 or 1; a backward may consist of two halves.
 
     ```mlir
     %0 = fragment<"m", ["f"]> (%x) {F} {mpmd.overlap = array<i64: 3, 0>}
@@ -120,22 +123,28 @@ def FuseOverlappedPairsPass
       {origin = ["f"], results = 1}, {origin = ["g"(1)], results = 1} ]}
     ```
 
-    Acts on the fragments that are directly in MPMD functions, and removes all marks.
-    The fragment has the origins of both, and the stage if both have the same, no call
-    counter. Fragments of a mesh but late halves keep their order, and so do effects;
-    other ops move as far as it takes. Leaves apart, with a remark of category
-    `overlap`: what is not next to each other on its mesh, a second part that needs the
-    first, halves between whose effects others come, pairs without collectives, and
-    pairs by which the program would end later, as one part waits for the other, or
-    others for what one of them computes. Of a backward in two halves the late one stays
-    a fragment of its own if the program ends earlier that way, as others get the results
-    of the pair before it; where a device is known, it may also wait until its mesh has
-    nothing else to do, with up to seven others, or become one fragment with what is in
-    no pair, whose collectives it then hides. What takes how long, the cost model says
-    of the device; without one, work is in operations, and the shorter part is taken to
-    be hidden. Reports an error at pairs of several meshes, and at fragments that are not
-    one forward and one backward. Cost: linear in the distinct bodies, and for each mesh
-    a logarithm for each op and use.
+    Acts on the fragments that are directly in MPMD functions, and removes all
+    marks. The fused fragment has the origins of both, the stage if both have
+    the same one, and no call counter. Fragments of a mesh keep their order,
+    except late halves, and so do effects; other ops move as far as necessary.
+
+    Leaves apart, with a remark of category `overlap`: fragments that are not
+    adjacent on their mesh, a second part that depends on the first, halves with
+    effects of other fragments between theirs, pairs without collectives, and
+    pairs that would make the program end later because one part waits for the
+    other, or other fragments for the results of one part.
+
+    The late half of a split backward stays a separate fragment if the program
+    ends earlier that way, since the results of the pair are then available
+    sooner. Where a device is known, the late half may also wait, with up to
+    seven others, until its mesh is idle, or be fused with an unpaired fragment,
+    whose collectives it then overlaps.
+
+    Durations come from the cost model of the device; without one, work is
+    counted in operations, and the shorter part is assumed to be hidden. Reports
+    an error for pairs of several meshes, and for fragments that are not one
+    forward and one backward. Cost: linear in the distinct bodies, plus on each
+    mesh a logarithm for each op and use.
   }];
   let options = [
     Option<"fuse", "fuse", "bool", /*default=*/"true",
@@ -144,10 +153,10 @@ def FuseOverlappedPairsPass
            /*default=*/"true",
            "Leave pairs apart that have no collectives.">,
     Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
-           "The device of the meshes, the name of one or a file.">,
+           "Device of the meshes: a known name or a file.">,
     Option<"customCosts", "custom-costs", "::meshwright::TextOption",
            /*default=*/"",
-           "What custom calls do, separated by semicolons.">,
+           "Costs of custom calls, separated by semicolons.">,
   ];
   let statistics = [
     Statistic<"numPairs", "num-pairs", "Pairs that became one fragment">,
@@ -158,10 +167,10 @@ def FuseOverlappedPairsPass
 
 def DelayReceivesPass
     : Pass<"mpmd-delay-receives", "::mlir::func::FuncOp"> {
-  let summary = "Sends values to other meshes when these have memory for them";
+  let summary = "Delays transfers until the target mesh has memory for the values";
   let description = [{
-    Delays transfers between meshes of whose results the target would hold more than a
-    bound before the fragments that read them are next.
+    Delays transfers between meshes where the target would otherwise hold more
+    than `bound` bytes of received values that its next fragment does not read.
 
     ```mlir
     %0 = fragment<"m", ["f"]> (%x)
@@ -175,12 +184,13 @@ def DelayReceivesPass
     %2 = fragment<"n", ["g"]> (%t)
     ```
 
-    While a fragment runs, its mesh may hold this many bytes that only later fragments
-    read; with `0`, a value is sent when the fragment before its reader has ended, and
-    with `auto`, each step has the bytes that it holds less than the peak of the mesh if all
-    is received so. A value that could arrive earlier by data flow gets `mpmd.delayed`, and
-    its place in the order of the mesh counts. Runs after buffers were marked, and keeps a
-    value from moving beyond a fragment that takes over its memory.
+    While a fragment runs, its mesh may hold this many bytes that only later
+    fragments read. With `0`, a value is sent when the fragment before its
+    reader has ended; with `auto`, the bound of each step is what it uses less
+    than the peak memory of the mesh with `0`. A transfer that data flow would
+    allow earlier gets `mpmd.delayed`, and its position in the order of the mesh
+    is then binding. Runs after buffers were marked, and does not move a
+    transfer past a fragment that reuses the memory of its operand.
 
     Acts on MPMD functions that are entry points. Leaves alone: values that no fragment of
     the target reads, those that are passed on, and what goes to a mesh of hosts. Keeps the
@@ -189,20 +199,20 @@ def DelayReceivesPass
   }];
   let options = [
     Option<"bound", "bound", "::meshwright::TextOption", /*default=*/"",
-           "Bytes of each device for what is not needed yet, such as 100MB, 0, or "
-           "auto; nothing is done without.">,
+           "Bytes per device for values received before they are needed, "
+           "such as 100MB, 0 or auto; if empty, nothing is delayed.">,
   ];
   let statistics = [
-    Statistic<"numDelayed", "num-delayed", "Transfers that wait">,
+    Statistic<"numDelayed", "num-delayed", "Transfers delayed">,
   ];
 }
 
 def OffloadActivationsPass
     : Pass<"mpmd-offload-activations", "::mlir::ModuleOp"> {
-  let summary = "Offloads activations to the memory of the host";
+  let summary = "Offloads activations to host memory";
   let description = [{
-    Sends results of forward fragments that wait long for their backward to the host's
-    memory, and brings them back ahead of it.
+    Moves results of forward fragments that their backward reads much later to
+    host memory, and brings them back in time.
 
     ```mlir
     %0 = fragment<"m", ["f"]> (%x)
@@ -217,51 +227,55 @@ def OffloadActivationsPass
     %2 = fragment<"m", ["f"(1)]> (%d)
     ```
 
-    Runs after buffers were marked, and leaves marks and programs as they are. The program
-    is timed by the cost model of the device, whose link to the host takes one value at a
-    time in each direction. With a bound, a mesh sends as much as it needs to stay
-    below it: of what is not read for longest, what is on the host by then and back before
-    its backward. With `auto`, each mesh has the smallest bound that it can meet. A way
-    back has `mpmd.delayed`: it starts when the fragments before it have ended. A way
-    there has `mpmd.beside`, if fragments of its mesh run beside it: their number. Of a value
-    that several fragments read, it spans the longest time in which none does. Ops are then
-    in the order in which they start, and the function has `mpmd.start_order`, which says
-    that they are issued in it.
+    Runs after buffers were marked, and leaves marks and programs as they are.
+    The program is timed by the cost model of the device, whose link to the host
+    takes one value at a time in each direction. With a bound, a mesh offloads
+    as much as it takes to stay below it: the values that are unread for
+    longest, provided that they reach the host in time and are back before their
+    backward. With `auto`, each mesh has the smallest bound that it can meet.
 
-    A forward that is not needed yet may wait for a way there, if no backward becomes later
-    by that; the way there has `mpmd.awaited` then, and the next fragment after those beside
-    it starts when it has ended.
+    A transfer back has `mpmd.delayed`: it starts when the fragments before it
+    have ended. A transfer to the host has `mpmd.beside`, the number of
+    fragments of its mesh that run meanwhile, if there are any. A value that
+    several fragments read is on the host during the longest interval without a
+    read. Ops end up in the order in which they start, and `mpmd.start_order` on
+    the function says that they are issued in this order.
 
-    What is returned stays. Reports an error at a bound that a mesh does not meet, with
-    the smallest that would do, and without a device. Says in remarks of category
-    `offload` what each mesh holds with and without. Cost: for each bound that is tried,
-    fragments times trips; `auto` tries ten.
+    A forward that is not needed yet may wait for a transfer to the host if that
+    delays no backward. The transfer then has `mpmd.awaited`, and the next
+    fragment after those beside it starts when the transfer has ended.
+
+    Returned values are not offloaded. Reports an error for a bound that a mesh
+    cannot meet, with the smallest that it can, and if no device is given.
+    Remarks of category `offload` give the memory of each mesh with and without
+    offloading. Cost: for each bound that is tried, fragments times offloaded
+    values; `auto` tries ten.
   }];
   let options = [
     Option<"bound", "bound", "::meshwright::TextOption", /*default=*/"",
-           "Bytes that each device may hold, such as 40GB, or auto; nothing is done "
-           "without.">,
+           "Memory limit per device, such as 40GB, or auto; if empty, "
+           "nothing is offloaded.">,
     Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
-           "The device of the meshes, the name of one or a file.">,
+           "Device of the meshes: a known name or a file.">,
     Option<"customCosts", "custom-costs", "::meshwright::TextOption",
            /*default=*/"",
-           "What custom calls do, separated by semicolons.">,
+           "Costs of custom calls, separated by semicolons.">,
   ];
   let statistics = [
-    Statistic<"numOffloaded", "num-offloaded", "Values that wait on the host">,
-    Statistic<"numDelayed", "num-delayed", "Forwards that are later">,
+    Statistic<"numOffloaded", "num-offloaded", "Values offloaded">,
+    Statistic<"numDelayed", "num-delayed", "Forward fragments delayed">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def RestoreDuplicateOperandsPass
     : MpmdProgramPass<"mpmd-restore-duplicate-operands"> {
-  let summary = "Gives units that read one constant several times the body of others";
+  let summary = "Restores duplicate operands so that scheduling units share a body";
   let description = [{
-    Sums over microbatches start from zeros. Simplification makes one operand of equal
-    ones, so that the unit of the first microbatch would be a program of its own. It
-    gets the body of the others of its kind, and each of its operands is a result of
-    its own, whose memory the unit may reuse.
+    Sums over microbatches start from zeros. Simplification merges equal
+    operands, so that the unit of the first microbatch would be a separate
+    program. It gets the body of the other units of its kind, and each of its
+    operands becomes a separate result, whose memory the unit may reuse.
 
     ```mlir
     %z = fragment<"m", []> () {%0 = constant 0; return %0}
@@ -282,7 +296,7 @@ def RestoreDuplicateOperandsPass
     others of their kind.
   }];
   let statistics = [
-    Statistic<"numRestored", "num-restored", "Units that got another body">,
+    Statistic<"numRestored", "num-restored", "Units given another body">,
   ];
 }
 
@@ -344,12 +358,13 @@ def LowerToFragmentCallsPass
     ```
 
     Fragments share a function if mesh name, `arg_attrs`, `res_attrs` and bodies
-    are equal, locations aside. The function has the attributes that these lists
-    and the types of the first fragment say, the largest `reserved_hbm_bytes`,
-    and a name made of the first fragment's origins. Manual computations in it
-    refer to the mesh by the fragment's name for it, which is declared if need
-    be. A call keeps origin, location and `remat`; all other attributes go. If
-    the module has a symbol of the wanted name, that is called.
+    are equal, locations aside. The function has the argument and result
+    attributes that these lists and the types of the first fragment give, the
+    largest `reserved_hbm_bytes`, and a name made of the first fragment's
+    origins. Manual computations in it refer to the mesh by the fragment's name
+    for it, which is declared if need be. A call keeps origin, location and
+    `remat`, and drops all other attributes. If the module has a symbol of the
+    wanted name, that is called.
 
     Requires that no fragment is in a loop or has tokens. Leaves alone:
     transfers, existing functions. Cost: linear in the size of the bodies.
@@ -371,8 +386,8 @@ def MarkAliasingAndDonationPass
     : MpmdFunctionPass<"mpmd-mark-aliasing-and-donation"> {
   let summary = "Marks donated and aliased operands of fragments";
   let description = [{
-    Marks, in `arg_attrs`, each operand that a fragment is the last to read: with
-    the result that can have its memory, else as donated.
+    Marks, in `arg_attrs`, each operand of which a fragment is the last reader:
+    with the result that can reuse its memory, else as donated.
 
     ```mlir
     %1 = fragment<"m", ["f"]> (%0, %x) : (!m, !m) -> !m
@@ -381,11 +396,12 @@ def MarkAliasingAndDonationPass
         [{tf.aliasing_output = 0 : i32}, {} ]} : (!m, !m) -> !m
     ```
 
-    A result can have it that is of the operand's type and `mhlo.layout_mode`, is
-    not in host memory by `res_attrs`, and is not taken by an operand before.
-    Arguments of the function take part only if they have `jax.buffer_donor`, and
-    are donated, or an integer `tf.aliasing_output`: then the result of this
-    fragment that becomes that result of the function goes first.
+    A result can reuse it if it has the operand's type and `mhlo.layout_mode`,
+    is not in host memory according to `res_attrs`, and aliases no earlier
+    operand. Arguments of the function take part only if they have
+    `jax.buffer_donor`, and are donated, or an integer `tf.aliasing_output`:
+    then the result of this fragment that becomes that result of the function
+    goes first.
 
     Acts on MPMD functions; requires memory kinds and layouts in `arg_attrs` and
     `res_attrs`. Leaves alone: values that any transfer reads, values in host
@@ -444,14 +460,14 @@ def MarkInputOutputWithLayoutsPass
       %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) {arg_attrs = [{mhlo.layout_mode = "{0,1}"} ], res_attrs = [{mhlo.layout_mode = "auto"} ]} (...)
     ```
 
-    Acts on entry points. A missing attribute means the default layout, also as
-    the outcome. An argument that is also returned gets the layout demanded
-    there; values have the default layout if they go to a CPU mesh, with a
-    warning if they should not, and if they are `"auto"` but more than one
-    program sees them. A result without use is `"auto"`. Layouts pass through
-    other transfers. Reports values that are returned with two layouts. All
-    fragments get `res_attrs`, and `arg_attrs` if an operand was reached. Cost:
-    linear in the uses of arguments and results, and of transfers of them.
+    Acts on entry points. A missing attribute means the default layout, before
+    and after the pass. An argument that is also returned gets the layout
+    required there; values have the default layout if they go to a CPU mesh,
+    with a warning if they should not, and if they are `"auto"` but more than
+    one program sees them. A result without use is `"auto"`. Layouts pass
+    through other transfers. Reports values that are returned with two layouts.
+    All fragments get `res_attrs`, and `arg_attrs` if an operand was reached.
+    Cost: linear in the uses of arguments and results, and of transfers of them.
   }];
   let statistics = [
     Statistic<"numLayouts", "num-layouts", "Layouts of fragments marked">,
@@ -477,17 +493,18 @@ def MarkOffloadedInputOutputPass
     ```
 
     Looks through barriers, loop bodies, updates of slices, reshapes and
-    broadcasts of dimensions of size 1, changes of sharding and calls; an
-    operation with a compute type is where that says. Acts on the fragments
-    directly in entry points, which all get both lists. Reports arguments that
-    are read in several kinds of memory, and arguments and results of the
-    function that do not agree with what reads or makes them; never changes the
-    signature. On modules, since it reads the functions that bodies call, which
-    must not change meanwhile. Cost: linear in the operands, and in what is
-    looked through for each result.
+    broadcasts of dimensions of size 1, changes of sharding and calls; the
+    results of an operation with a compute type are in the memory that it names.
+    Acts on the fragments directly in entry points, which all get both lists.
+    Reports arguments that are read in several kinds of memory, and arguments
+    and results of the function that do not agree with what reads or makes them;
+    never changes the signature. On modules, since it reads the functions that
+    bodies call, which must not change meanwhile. Cost: linear in the operands,
+    and in what is looked through for each result.
   }];
   let statistics = [
-    Statistic<"numFragments", "num-fragments", "Fragments that list memories">,
+    Statistic<"numFragments", "num-fragments",
+              "Fragments given lists of memories">,
     Statistic<"numMarked", "num-marked", "Operands and results in host memory">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
@@ -554,7 +571,8 @@ def SinkCreateTokenIntoFragmentsPass
     alone: tokens that the function creates, its signature. Cost: linear.
   }];
   let statistics = [
-    Statistic<"numFragments", "num-fragments", "Fragments without tokens now">,
+    Statistic<"numFragments", "num-fragments",
+              "Fragments stripped of tokens">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
@@ -606,10 +624,10 @@ def ValidateNoInferredFragmentsPass
 
 def ValidateNoParamTransfersPass
     : MpmdFunctionPass<"mpmd-validate-no-param-transfers"> {
-  let summary = "Reports parameters that go from mesh to mesh";
+  let summary = "Reports parameters that are transferred between meshes";
   let description = [{
-    Reports each inter-mesh transfer that has, or whose operand has, a name for
-    its location that contains the pattern.
+    Reports each inter-mesh transfer whose location, or whose operand's
+    location, has a name that contains the pattern.
 
     ```mlir
     func.func @main(%w: !m1 loc("params['transformer/mlp']['b']")) {

@@ -12,8 +12,9 @@ def AccumulateInUnitsPass
     : MpmdFunctionPass<"mpmd-accumulate-in-units"> {
   let summary = "Adds up gradients in the fragments that compute them";
   let description = [{
-    A sum whose first terms are results of alike scheduling units, one microbatch after
-    the other, is added up in these: each takes the sum of those before it.
+    A sum whose first terms are results of equal scheduling units, one per
+    microbatch, is computed in these units: each adds its term to the sum of
+    those before it.
 
     ```mlir
     %0 = fragment<"m", ["f"(1)]> (%x) {call_counter = 0} {g}
@@ -25,9 +26,10 @@ def AccumulateInUnitsPass
     %2 = fragment<"m", ["f"(1)]> (%1, %z) {call_counter = 2} {%1 + g}
     ```
 
-    Then one gradient is kept, not one for each microbatch. Terms keep their order, so
-    that the sum is the same to the last bit. A sum with the result of a manual
-    computation is taken in that, where it is part of the kernel of a product.
+    Only one gradient is then kept, not one for each microbatch. Terms keep
+    their order, so that the sum is the same to the last bit. A sum with the
+    result of a manual computation moves into that computation, where it can be
+    part of the kernel of a product.
 
     Acts on MPMD functions, on fragments directly in their bodies, whose order is that of
     the schedule. Leaves alone what something else reads as well, and units that run in
@@ -35,7 +37,8 @@ def AccumulateInUnitsPass
     operands. Cost: linear in the ops of fragments.
   }];
   let statistics = [
-    Statistic<"numTerms", "num-terms", "Terms added up where they are made">,
+    Statistic<"numTerms", "num-terms",
+              "Terms accumulated where they are computed">,
   ];
 }
 
@@ -70,7 +73,7 @@ def MergeForwardWithBackwardPass
     that are pure and unused are erased.
   }];
   let statistics = [
-    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+    Statistic<"numMerged", "num-merged", "Fragments merged into others">,
   ];
 }
 

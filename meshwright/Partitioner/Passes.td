@@ -13,8 +13,8 @@ def ApplyConfigurationPass
   let summary = "Applies a configuration to the entry function";
   let description = [{
     Gives a function its topology, marks the arguments whose buffers it may
-    reuse, and makes it public, as passes take a private function that nothing
-    calls for unused.
+    reuse, and makes it public, since passes treat a private function without
+    calls as unused.
 
     ```mlir
     func.func private @main(%x: T) -> T
@@ -23,17 +23,18 @@ def ApplyConfigurationPass
         attributes {topology = #mpmd.topology<<"m" : <["x"=2]>>>}
     ```
 
-    What every other pass relies on; the front doors run it first. Fails if the
-    function does not exist, if it lacks an argument to donate, or if the
-    program donates one that the list, if there is any, leaves out. Leaves alone
-    arguments that the program itself donates. Cost: linear in the number of
-    arguments.
+    Every other pass relies on this; the tools and the library run it first.
+    Fails if the function does not exist, if it lacks an argument to donate, or
+    if the program donates one that the list, if there is any, leaves out.
+    Leaves alone arguments that the program itself donates. Cost: linear in the
+    number of arguments.
   }];
   let options = [
     Option<"function", "function", "::meshwright::TextOption",
            /*default=*/"\"main\"", "The symbol of the function.">,
     Option<"topology", "topology", "::meshwright::TextOption", /*default=*/"",
-           "Its meshes, as an attribute is written after #mpmd.topology.">,
+           "Its meshes, in the syntax that follows #mpmd.topology in an "
+           "attribute.">,
     ListOption<"donate", "donate", "int64_t",
                "Indices of arguments whose buffers may be reused.">,
   ];

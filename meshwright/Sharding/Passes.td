@@ -55,7 +55,7 @@ def ConvertSdyShardingsToMpmdTypesPass
     without failing. Cost: linear in operands and results.
   }];
   let statistics = [
-    Statistic<"numTypes", "num-types", "Types that got a sharding">,
+    Statistic<"numTypes", "num-types", "Types given a sharding">,
     Statistic<"numAttributes", "num-attributes", "Sharding attributes removed">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
@@ -65,11 +65,11 @@ def DeferReductionsPass : MpmdFunctionPass<"mpmd-defer-reductions"> {
   let summary = "Defers reductions of partial sums to the last microbatch";
   let description = [{
     A dot product, sum, convolution or scatter over a dimension that is split
-    over devices needs a reduction over them. Where its result only meets
-    additions, changes of shape, and scaling or masking by what each of these
-    devices has, in its fragment or in later ones of its mesh, until something
-    else reads the outcome, only that is reduced. Until then, partial
-    sums are in a leading dimension that these devices split.
+    over devices needs a reduction over them. Where its result is only added,
+    reshaped, scaled or masked by values that each of these devices holds, in
+    its fragment or in later ones of its mesh, only the final value is reduced,
+    for the first other reader. Until then, partial sums are in a leading
+    dimension that is sharded over these devices.
 
     ```mlir
     %g1 = fragment ... %d = dot_general %x, %y, contracting_dims = [0] x [0]
@@ -91,9 +91,9 @@ def DeferReductionsPass : MpmdFunctionPass<"mpmd-defer-reductions"> {
   }];
   let statistics = [
     Statistic<"reductionsDeferred", "reductions-deferred",
-              "Sums over devices that wait">,
+              "Reductions deferred">,
     Statistic<"reductionsLeft", "reductions-left",
-              "Sums over devices of what waited">,
+              "Reductions of deferred sums">,
   ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
@@ -122,8 +122,10 @@ def EnforceUserShardingsPass : MpmdProgramPass<"mpmd-enforce-user-shardings"> {
     in the uses of arguments and results.
   }];
   let statistics = [
-    Statistic<"numTruncated", "num-truncated", "Arguments and results cut short">,
-    Statistic<"numEnforced", "num-enforced", "Values and reads that follow them">,
+    Statistic<"numTruncated", "num-truncated",
+              "Arguments and results truncated">,
+    Statistic<"numEnforced", "num-enforced",
+              "Values and reads given their shardings">,
   ];
 }
 
@@ -179,7 +181,7 @@ def ForgetInnerShardingsPass : MpmdFunctionPass<"mpmd-forget-inner-shardings"> {
     linear in ops.
   }];
   let statistics = [
-    Statistic<"numForgotten", "num-forgotten", "Shardings forgotten">,
+    Statistic<"numForgotten", "num-forgotten", "Shardings removed">,
   ];
 }
 
@@ -206,25 +208,25 @@ def HoistInvariantComputationsPass
     ```
 
     Acts on MPMD functions, between propagation and
-    `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes first,
-    as long as what is kept fits the limit, or what the values of the program and
-    the temporaries of its fragments leave of the memory. Leaves alone: ops with
-    effects, also in their regions, what only copies, what is larger than its
-    inputs, inputs in host memory. Cost: linear in ops and uses.
+    `mpmd-convert-sdy-shardings-to-mpmd-types`. What saves most bytes goes
+    first, as long as what is kept fits the limit, or the memory that the values
+    of the program and the temporaries of its fragments leave free. Leaves
+    alone: ops with effects, also in their regions, what only copies, what is
+    larger than its inputs, inputs in host memory. Cost: linear in ops and uses.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", /*default=*/"-1",
-           "Bytes to keep on each device of a mesh at most; what is free if "
-           "negative.">,
+           "Maximum number of bytes to keep on each device; if negative, "
+           "the free memory.">,
     Option<"memory", "memory", "int64_t", /*default=*/"0",
-           "Bytes of each device, of which what the program leaves is free; "
-           "everything is if 0.">,
+           "Memory of each device in bytes, from which the free memory "
+           "follows; 0 for unlimited.">,
     Option<"device", "device", "::meshwright::TextOption", /*default=*/"",
-           "What keeps the arrays, as `simulate --device` takes it; one without "
-           "padding if empty.">,
+           "Device whose padding of arrays counts, as for `simulate "
+           "--device`; if empty, arrays have no padding.">,
     Option<"withDeferral", "with-deferral", "bool", /*default=*/"false",
-           "Gather what scales or masks sums over devices, so that "
-           "mpmd-defer-reductions lets them wait.">,
+           "Also gather what scales or masks sums over devices, so that "
+           "mpmd-defer-reductions can defer them.">,
   ];
   let statistics = [
     Statistic<"valuesHoisted", "values-hoisted", "Values computed once">,
@@ -308,7 +310,7 @@ def PropagateUnreducedShardingsPass
     fragments go on with partial sums. Cost: linear in operands and results.
   }];
   let statistics = [
-    Statistic<"numValues", "num-values", "Operands and results that got axes">,
+    Statistic<"numValues", "num-values", "Operands and results given axes">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -340,7 +342,7 @@ def RetargetShardingsPass
   }];
   let options = [
     Option<"warn", "warn", "bool", /*default=*/"true",
-           "Warn where an axis gets lost.">,
+           "Warn where an axis is dropped.">,
   ];
   let statistics = [
     Statistic<"numMoved", "num-moved", "Shardings moved to another mesh">,
@@ -365,14 +367,15 @@ def SimplifyProgramPass
     ```
 
     Acts on every function and on fragments only, also those in loops, until
-    nothing changes. A fragment without side effects goes if nothing reads it;
-    one with side effects stays whole if nothing reads it. Rebuilt fragments
-    keep all attributes; `arg_attrs` and `res_attrs` lose the entries of what
-    goes, but lists of shardings are not shortened, so there should be none.
+    nothing changes. A fragment that nothing reads is erased if it has no side
+    effects, and left unchanged otherwise. Rebuilt fragments keep all
+    attributes; `arg_attrs` and `res_attrs` lose the entries of what is removed,
+    but lists of shardings are not shortened, so there should be none.
   }];
   let options = [
     Option<"skipBodies", "skip-bodies", "bool", /*default=*/"false",
-           "Do not fold or erase ops in bodies that stay as they are.">,
+           "Do not fold or erase ops in bodies whose operands and results "
+           "do not change.">,
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Simplified or erased">,

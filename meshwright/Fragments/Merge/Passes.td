@@ -12,7 +12,7 @@ def AbsorbInferredFragmentsPass
     : MpmdFunctionPass<"mpmd-absorb-inferred-fragments"> {
   let summary = "Merges inferred fragments into the fragments around them";
   let description = [{
-    Merges, to a fixed point, every inferred fragment that a root can take in. A
+    Merges, to a fixed point, every inferred fragment that a root can absorb. A
     root is a user fragment, or a fragment that no fragment reads, or one that
     reads no fragment. A root absorbs an inferred producer of which it is the
     first user, and an inferred consumer of which it is the last producer. For
@@ -94,17 +94,17 @@ def MergeInferredFragmentsPass
   let options = [
     Option<"cloneInferredFragments", "clone-inferred-fragments", "bool",
            /*default=*/"false",
-           "Before merging, give each of several fragments that read a pure "
-           "inferred one a copy of its own.">,
+           "Before merging, clone each pure inferred fragment for each of "
+           "its readers.">,
     Option<"keepForwardApart", "keep-forward-apart", "bool", /*default=*/"false",
-           "Leave a forward scheduling unit apart from what reads a backward one of "
-           "its mesh.">,
+           "Do not merge a forward scheduling unit with a fragment that "
+           "reads a backward unit of its mesh.">,
     Option<"keepUnitsAlike", "keep-units-alike", "bool", /*default=*/"false",
-           "Leave what is computed once, before the first or after the last of the "
-           "scheduling units that differ only in their call counter, apart from "
-           "them.">,
+           "Do not merge what is computed once, before the first or after "
+           "the last microbatch, into scheduling units that differ only in "
+           "their call counter.">,
     Option<"maxClonedOps", "max-cloned-ops", "int64_t", /*default=*/"1 << 19",
-           "Fail rather than clone more operations.">,
+           "Maximum number of operations to clone; exceeding it is an error.">,
     Option<"mergeAnyConsumer", "merge-any-consumer", "bool",
            /*default=*/"false",
            "Merge with the first consumer that may be merged, even if another "
@@ -114,7 +114,7 @@ def MergeInferredFragmentsPass
            "consumer. Excludes merge-any-consumer.">,
   ];
   let statistics = [
-    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+    Statistic<"numMerged", "num-merged", "Fragments merged into others">,
   ];
 }
 

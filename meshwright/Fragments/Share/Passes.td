@@ -10,11 +10,11 @@ include "mlir/Pass/PassBase.td"
 
 def LiftArgumentConstraintsPass
     : Pass<"mpmd-lift-argument-constraints", "::mlir::ModuleOp"> {
-  let summary = "Takes constraints of arguments out of shared bodies";
+  let summary = "Moves constraints on arguments out of shared bodies";
   let description = [{
-    A constraint that closes the sharding of a fragment's argument is one of the
-    argument itself, for all that reads it. So it leaves the shared body, and is
-    in each fragment.
+    A constraint that closes the sharding of a fragment's argument holds for all
+    readers of the argument. It moves from the shared body into each fragment
+    that calls it.
 
     ```mlir
     %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
@@ -34,14 +34,17 @@ def LiftArgumentConstraintsPass
       ...
     ```
 
-    Leaves alone: constraints that others of the argument contradict, open ones, and
-    those of arguments that have a sharding. Fragments that do something else with such
-    an argument, or of whose arguments others have shardings than in the first fragment,
-    get their ops back. Cost: linear in calls and in the ops of functions.
+    Leaves alone: constraints that others of the argument contradict, open ones,
+    and those of arguments that have a sharding. The shared body is inlined into
+    fragments that use such an argument differently, or in which other arguments
+    have shardings than in the first fragment. Cost: linear in calls and in the
+    ops of functions.
   }];
   let statistics = [
-    Statistic<"numLifted", "num-lifted", "Constraints taken out of functions">,
-    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
+    Statistic<"numLifted", "num-lifted",
+              "Constraints moved out of functions">,
+    Statistic<"numInlined", "num-inlined",
+              "Fragments with the body inlined again">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -50,8 +53,7 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
   let summary = "Shares equal bodies of fragments";
   let description = [{
     Fragments with equal bodies, such as those of a stage for all microbatches,
-    refer to one private function, so that the passes after this one go through
-    their ops once.
+    refer to one private function, so that later passes visit their ops once.
 
     ```mlir
     %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
@@ -66,10 +68,10 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
     ```
 
     Each function takes what it reads and returns each value that it computes
-    once; everything else that a fragment returns stays in the fragment. Functions that
-    are there are shortened in the same way, and what merging has added to them
-    becomes a part of them. Locations of ops are those of the
-    first fragment, as they are in the end where fragments become calls.
+    once; everything else that a fragment returns stays in the fragment.
+    Existing functions are narrowed in the same way, and ops that merging has
+    added around their calls move into them. Locations of ops are those of the
+    first fragment, as they will be when fragments become calls.
 
     Leaves alone: bodies with effects, those of fewer than `min-ops` ops, those
     that return an argument twice, and fragments with tokens. With
@@ -81,16 +83,18 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
     Option<"forPropagation", "for-propagation", "bool", /*default=*/"false",
            "Make only functions that shardings can propagate through.">,
     Option<"inCallees", "in-callees", "bool", /*default=*/"false",
-           "Make one of each body in a function that is called several times.">,
+           "Also make functions of the bodies in callees that are called "
+           "several times.">,
     Option<"minOps", "min-ops", "unsigned", /*default=*/"8",
-           "The least number of ops of a body that is worth a function.">,
+           "Minimum number of ops in a shared body.">,
   ];
   let statistics = [
-    Statistic<"numBodies", "num-bodies", "Functions made">,
+    Statistic<"numBodies", "num-bodies", "Functions created">,
     Statistic<"numFragments", "num-fragments", "Fragments that call them">,
-    Statistic<"numNarrowed", "num-narrowed", "Functions that take or return less">,
-    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
-    Statistic<"numErased", "num-erased", "Functions that nothing calls">,
+    Statistic<"numNarrowed", "num-narrowed", "Functions narrowed">,
+    Statistic<"numInlined", "num-inlined",
+              "Fragments with the body inlined again">,
+    Statistic<"numErased", "num-erased", "Unused functions erased">,
   ];
   let dependentDialects = ["::mlir::func::FuncDialect",
                            "::mlir::stablehlo::StablehloDialect"];
@@ -98,11 +102,11 @@ def ShareBodiesPass : Pass<"mpmd-share-bodies", "::mlir::ModuleOp"> {
 
 def SinkArgumentConstraintsPass
     : Pass<"mpmd-sink-argument-constraints", "::mlir::ModuleOp"> {
-  let summary = "Puts constraints of arguments into shared bodies";
+  let summary = "Moves constraints on arguments into shared bodies";
   let description = [{
-    The inverse of `mpmd-lift-argument-constraints`, once shardings have propagated: the
-    constraints of what shared bodies read become ops of these, so that what follows
-    finds all ops of a fragment together.
+    The inverse of `mpmd-lift-argument-constraints`, once shardings have
+    propagated: constraints on operands of shared bodies move into the bodies,
+    so that later passes find all ops of a fragment in one place.
 
     ```mlir
     %1 = mpmd.fragment<mesh="m", origin=["f"]> (%0) (%x: tensor<4xf32>) {
@@ -117,21 +121,23 @@ def SinkArgumentConstraintsPass
     } : (!m) -> !m
     ```
 
-    Fragments of which not all constraints are those of the first one with this body,
-    or are read elsewhere, get their ops back. Cost: linear in calls and their operands.
+    The shared body is inlined into fragments whose constraints differ from
+    those of the first fragment with this body, or are read elsewhere. Cost:
+    linear in calls and their operands.
   }];
   let statistics = [
-    Statistic<"numSunk", "num-sunk", "Constraints put into functions">,
-    Statistic<"numInlined", "num-inlined", "Fragments that got their ops back">,
+    Statistic<"numSunk", "num-sunk", "Constraints moved into functions">,
+    Statistic<"numInlined", "num-inlined",
+              "Fragments with the body inlined again">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def UnshareBodiesPass : Pass<"mpmd-unshare-bodies", "::mlir::ModuleOp"> {
-  let summary = "Undoes the sharing of bodies";
+  let summary = "Inlines shared bodies into fragments";
   let description = [{
-    The inverse of `mpmd-share-bodies`: the ops of each function take the place
-    of its calls, and the functions go.
+    The inverse of `mpmd-share-bodies`: replaces each call by the ops of its
+    function, and erases the functions.
 
     ```mlir
     %2 = stablehlo.custom_call @mpmd.shared_body(%x) {called_computations = [@shared_body]} : (tensor<4xf32>) -> tensor<4xf32>
@@ -142,7 +148,8 @@ def UnshareBodiesPass : Pass<"mpmd-unshare-bodies", "::mlir::ModuleOp"> {
     Cost: linear in the size of the result.
   }];
   let statistics = [
-    Statistic<"numFragments", "num-fragments", "Fragments with a body of its own">,
+    Statistic<"numFragments", "num-fragments",
+              "Fragments with an inlined body">,
   ];
   let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }

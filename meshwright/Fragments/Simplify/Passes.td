@@ -11,9 +11,9 @@ include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 def FragmentDcePass : DistributedFunctionPass<"mpmd-fragment-dce"> {
   let summary = "Removes unused results, operands and bodies of fragments";
   let description = [{
-    Removes the unused results of each fragment, the ops in its body that then
-    compute nothing, and the operands that it then does not read. Fragments that
-    are left empty and unused transfers are erased.
+    Removes the unused results of each fragment, the ops in its body that are
+    then dead, and the operands that are then unread. Erases fragments that end
+    up empty, and unused transfers.
 
     ```mlir
     %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %y) (%a: !l, %b: !l) {
@@ -33,8 +33,8 @@ def FragmentDcePass : DistributedFunctionPass<"mpmd-fragment-dce"> {
     Acts on all fragments of a distributed function, also in loops. Leaves
     alone: ops with side effects, other ops outside fragments, and function
     arguments. Attributes and locations stay; `arg_attrs` and `res_attrs` lose
-    the entries of what goes, lists of shardings are not shortened. Cost: linear
-    in the size of the function.
+    the entries of what is removed, lists of shardings are not shortened. Cost:
+    linear in the size of the function.
   }];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments erased">,
@@ -73,7 +73,7 @@ def FragmentDedupPass : DistributedFunctionPass<"mpmd-fragment-dedup"> {
 
 def UniquifyFunctionInputsOutputsPass
     : MpmdFunctionPass<"mpmd-uniquify-function-inputs-outputs"> {
-  let summary = "Gives each result of a function a value of its own";
+  let summary = "Copies values so that function results are distinct";
   let description = [{
     Copies values that a function returns more than once, and arguments that it
     returns, so that each result is a buffer of its own.
@@ -104,7 +104,7 @@ def UniquifyFunctionInputsOutputsPass
            "Copy by transfers, one per returned position, not by fragments.">,
   ];
   let statistics = [
-    Statistic<"numCopies", "num-copies", "Results that are copies now">,
+    Statistic<"numCopies", "num-copies", "Results copied">,
   ];
 }
 

@@ -39,7 +39,7 @@ def SplitAndPrioritizeTransferIndependentComputationsPass
 
 def SplitBwdFragmentsPass
     : Pass<"mpmd-split-bwd-fragments", "::mlir::func::FuncOp"> {
-  let summary = "Splits off the results of backward fragments that are transferred";
+  let summary = "Splits off the part of backward fragments whose results are sent";
   let description = [{
     Splits a fragment of transpose count 1, some but not all of whose results
     are transferred, into an early half, which computes these, and a late half.
@@ -59,19 +59,20 @@ def SplitBwdFragmentsPass
     Acts on every function; requires that shardings are not yet propagated, and
     reports an error where they are. Transfers do not move. Both halves have the
     operands, the attributes and the location of the original, plus the mark of
-    their side; an entry of `res_attrs` goes with its result. In what is split,
-    a transferred result that reads a late half before it, as a sum over
-    microbatches does, is late, too, unless all that is transferred does. It alone
-    is late in a fragment that transfers all results, if a microbatch of another
-    mesh reads the others, but not it. Leaves alone: fragments that are halves
-    already, and those that would be wholly early in a block as long as theirs.
-    With `manual-computations`, one of the body that has early and late results is
-    split as well, if products are in its late part; pieces that cross the cut become a
-    tensor that is split along its first dimension. Cost: linear in the number of ops.
+    their side; an entry of `res_attrs` goes with its result. A transferred
+    result that reads an earlier late half, as a sum over microbatches does, is
+    late as well, unless all transferred results do. In a fragment that
+    transfers all of its results, only such a result is late, provided that a
+    microbatch of another mesh reads the others but not it. Leaves alone:
+    fragments that are halves already, and those that would be wholly early in a
+    block as long as theirs. With `manual-computations`, a manual computation in
+    the body that has early and late results is split as well if its late part
+    contains products; local values that cross the cut become a tensor that is
+    sharded along its first dimension. Cost: linear in the number of ops.
   }];
   let options = [
     Option<"manualComputations", "manual-computations", "bool",
-           /*default=*/"false", "Split manual computations, too.">,
+           /*default=*/"false", "Also split manual computations.">,
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments split">,

@@ -10,11 +10,11 @@ include "mlir/Pass/PassBase.td"
 
 def SplitConditionalsPass
     : Pass<"mpmd-split-conditionals", "::mlir::ModuleOp"> {
-  let summary = "Splits conditionals over states on several meshes";
+  let summary = "Splits conditionals over state on several meshes";
   let description = [{
-    A conditional outside of named computations is one operation, which inference
-    puts on one mesh. Where its results belong on different meshes, there will be
-    one conditional per mesh, and the predicate travels.
+    A conditional outside of named computations is one operation, which
+    inference puts on one mesh. Where its results belong on different meshes, it
+    becomes one conditional per mesh, and the predicate is transferred.
 
     ```mlir
     // %w0, %g0 on m1; %w1, %g1 on m2
@@ -25,17 +25,19 @@ def SplitConditionalsPass
     %1 = "stablehlo.if"(%p) ({ %w1 - %g1 }, { %w1 })  // assigned to m2
     ```
 
-    A result belongs where it would be if all branches were inlined. What parts
-    share runs before the conditional if it is cheap (element by element,
-    reductions, scalar products, changes of shape), and so do cheap sums across
-    meshes; what else they share becomes a part of its own, but for numbers that
-    are broadcast, which each part does. With `sends-little` what is shared also runs
-    before the conditional if values of several meshes meet there, whatever it costs:
-    a part of its own would be sent all of these. Parts with effects stay one. Acts on
-    MPMD functions with several meshes, on conditionals in branches, too. Leaves
-    alone conditionals with one place and those that return tokens, and loops.
-    Copies the module to look at it if it has a conditional with several results.
-    Cost: linear.
+    A result belongs on the mesh where it would be if all branches were inlined.
+    Computation that several parts share runs before the conditional if it is
+    cheap (elementwise, reductions, scalar products, changes of shape), and so
+    do cheap sums across meshes; other shared computation becomes a separate
+    conditional, except for broadcasts of scalars, which each part repeats. With
+    `sends-little`, shared computation that combines values of several meshes
+    also runs before the conditional, at any cost, since a separate conditional
+    would receive all of these values. Parts with effects are not separated.
+
+    Acts on MPMD functions with several meshes, also on conditionals in
+    branches. Leaves alone conditionals whose results are on one mesh, those
+    that return tokens, and loops. Analyses a copy of the module if it has a
+    conditional with several results. Cost: linear.
   }];
   let options = [
     Option<"sendsLittle", "sends-little", "bool", /*default=*/"false",

@@ -40,7 +40,7 @@ def InferMeshAssignMeshFuncLeavesPass
     Option<"inferTransfers", "infer-transfers", "bool", /*default=*/"false",
            "Assign values with no candidate mesh to the first mesh.">,
     Option<"errorLimit", "error-limit", "int", /*default=*/"5",
-           "Number of values without mesh at which to fail; -1 for no limit.">,
+           "Number of errors after which to stop; -1 for no limit.">,
   ];
   let statistics = [
     Statistic<"numAssigned", "num-assigned", "Values assigned to a mesh">,
@@ -52,7 +52,7 @@ def InferMeshAssignMeshFuncLeavesPass
 def InferMeshAssignUsingInputOutputConstraintsPass
     : Pass<"mpmd-infer-mesh-assign-using-input-output-constraints",
            "::mlir::ModuleOp"> {
-  let summary = "Puts constrained pairs of inputs and outputs on one mesh";
+  let summary = "Assigns constrained pairs of inputs and outputs to one mesh";
   let description = [{
     For each constraint, in order, chooses a mesh on which the input is used and
     the output is used or available, and assigns both to it. Without such a
@@ -80,12 +80,12 @@ def InferMeshAssignUsingInputOutputConstraintsPass
   let options = [
     ListOption<"constraints", "constraints",
                "::mlir::mpmd::InputOutputConstraint",
-               "Pairs input:output to be put on one mesh.">,
+               "Pairs input:output to assign to one mesh.">,
     Option<"verboseLogging", "verbose-logging", "bool", /*default=*/"false",
            "Log the choice for each constraint.">,
   ];
   let statistics = [
-    Statistic<"numConstraints", "num-constraints", "Constraints followed">,
+    Statistic<"numConstraints", "num-constraints", "Constraints met">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -105,12 +105,13 @@ def InferMeshConvertReduceOpsPass
     %3 = mpmd.reduce<add> %0, %1, %0
     ```
 
-    If operands that others read, too, are replaced, then by 16 values in all.
+    Operands that have other readers are replaced by at most 16 values in all.
 
     A reduce of a concatenation of pieces becomes an mpmd.reduce of the reshaped
     pieces. The new op keeps `mpmd.src_set` and no other attribute.
-    DEPARTURE(reduction-init): with `keep-init-values`, an init value that makes a
-    difference is one more operand; without it, it is dropped as by the reference.
+    DEPARTURE(reduction-init): with `keep-init-values`, an init value that is
+    not the identity is one more operand; without it, it is dropped as by the
+    reference.
 
     Acts on any function; requires src sets. Leaves alone: marked ops that may
     not be converted. Cost: linear in the size of the program.
@@ -119,10 +120,11 @@ def InferMeshConvertReduceOpsPass
     Option<"inferCrossMeshReductions", "infer-cross-mesh-reductions", "bool",
            /*default=*/"false", "Convert every op that is marked.">,
     Option<"keepInitValues", "keep-init-values", "bool", /*default=*/"false",
-           "Let an init value that makes a difference be an operand.">,
+           "Make an init value that is not the identity an operand.">,
   ];
   let statistics = [
-    Statistic<"numReduces", "num-reduces", "Reductions over meshes made">,
+    Statistic<"numReduces", "num-reduces",
+              "Reductions across meshes created">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::stablehlo::StablehloDialect"];
@@ -161,9 +163,10 @@ def InferMeshFinalizePass
            "Copy an argument that is needed in several memories.">,
   ];
   let statistics = [
-    Statistic<"numArguments", "num-arguments", "Arguments put on a mesh">,
-    Statistic<"numAssigns", "num-assigns", "Assigns that are gone">,
-    Statistic<"numTransfers", "num-transfers", "Transfers made for them">,
+    Statistic<"numArguments", "num-arguments",
+              "Arguments assigned to a mesh">,
+    Statistic<"numAssigns", "num-assigns", "Assigns resolved">,
+    Statistic<"numTransfers", "num-transfers", "Transfers created">,
     Statistic<"numSets", "num-sets", "Mesh sets removed">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
@@ -201,7 +204,7 @@ def InferMeshPopulateSrcSetPass
 
 def InferMeshPopulateUseSetPass
     : Pass<"mpmd-infer-mesh-populate-use-set", "::mlir::ModuleOp"> {
-  let summary = "Finds the meshes where values are needed";
+  let summary = "Computes the meshes on which values are needed";
   let description = [{
     Propagates backwards, by union, from assigns: an op is needed where its
     results are. The result is `mpmd.use_set`, in use-list order, with the
@@ -228,7 +231,7 @@ def InferMeshPopulateUseSetPass
 
 def InferMeshRewriteUsingAnalysisPass
     : Pass<"mpmd-infer-mesh-rewrite-using-analysis", "::mlir::ModuleOp"> {
-  let summary = "Puts every op into fragments where it is used";
+  let summary = "Moves or clones every op into the fragments that use it";
   let description = [{
     From the last op to the first: an op that a single fragment uses moves into
     it, an op that a few use is cloned into each, any other gets fragments of
@@ -254,10 +257,11 @@ def InferMeshRewriteUsingAnalysisPass
   }];
   let options = [
     Option<"maxClones", "max-clones", "int", /*default=*/"1",
-           "Number of fragments into which an op is cloned that is not cheap.">,
+           "Maximum number of fragments into which an expensive op is "
+           "cloned.">,
   ];
   let statistics = [
-    Statistic<"numOps", "num-ops", "Operations put into fragments">,
+    Statistic<"numOps", "num-ops", "Operations moved into fragments">,
     Statistic<"numCalls", "num-calls", "Calls and loops rewritten">,
     Statistic<"numCopies", "num-copies", "Arguments and results added">,
   ];
@@ -334,13 +338,14 @@ def ReportPlacementPass
       mpmd.fragment<mesh="a", origin=[]> (%w0, %w1) ...
     ```
 
-    Passes over scalars, integers, and what is small beside all inputs. Changes
-    nothing. Cost: linear in the reads of inputs.
+    Skips scalars, integers, and inputs that are small compared with the sum of
+    all. Changes nothing. Cost: linear in the reads of inputs.
   }];
   let options = [
     Option<"inputAssignment", "input-assignment", "IndexAssignment",
-           /*default=*/"", "Meshes of arguments that the user chose: "
-           "index@mesh, with commas between them.">,
+           /*default=*/"",
+           "Meshes that the user chose for arguments: index@mesh, separated "
+           "by commas.">,
   ];
 }
 

@@ -34,11 +34,11 @@ def CallInlinePass : Pass<"mpmd-call-inline", "::mlir::ModuleOp"> {
            "Erase private callees that nothing refers to any more.">,
     Option<"markNestedLocs", "mark-nested-locations", "bool",
            /*default=*/"true",
-           "Make call sites of the locations in fragments too, not only of "
-           "those of the fragments.">,
+           "Turn locations of ops in fragments into call sites, too, not "
+           "only those of the fragments.">,
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"1 << 24",
-           "Fail rather than copy more operations.">,
+           "Maximum number of operations to copy; exceeding it is an error.">,
   ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls inlined">,
@@ -74,10 +74,11 @@ def InlineNestedCallsPass
     : Pass<"mpmd-inline-nested-calls", "::mlir::ModuleOp"> {
   let summary = "Inlines calls in functions that are called";
   let description = [{
-    Schedules order the calls of one level. A call of a function that makes calls
-    itself becomes a copy of that function, if it has no `call_counter` and is in
-    no loop; else the function takes in what it calls, with the functions that
-    those call. So what is computed gets the outermost counter on the way to it.
+    Schedules order the calls of one level. A call of a function that makes
+    calls itself becomes a copy of that function, if it has no `call_counter`
+    and is in no loop; otherwise, the calls in the function are inlined into it,
+    recursively. Each computation so gets the outermost counter on its call
+    path.
 
     ```mlir
     // in @main
@@ -91,7 +92,7 @@ def InlineNestedCallsPass
     ```
 
     Calls and fragments in a copy get the discardable attributes of the call.
-    Requires calls that end. Fails if the copies would have more than
+    Requires calls without recursion. Fails if the copies would have more than
     `max-inlined-ops` operations. Erases private functions that only inlined
     calls referred to. Leaves alone: calls of functions that call nothing, and
     `func.call`. Cost: linear in the size of the result.
@@ -99,7 +100,7 @@ def InlineNestedCallsPass
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "Fail rather than copy more operations.">,
+           "Maximum number of operations to copy; exceeding it is an error.">,
   ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls inlined">,

@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 
 def MinimizeTransfersPass
     : Pass<"mpmd-minimize-transfers", "::mlir::ModuleOp"> {
-  let summary = "Transfers the smaller values where several meshes meet";
+  let summary = "Transfers the smaller operands of ops that span meshes";
   let description = [{
     Where operands of a plain operation are on different meshes, chooses the mesh
     that needs the fewest bytes from others and transfers those. Mesh inference
@@ -29,13 +29,14 @@ def MinimizeTransfersPass
     ```
 
     Also transfers a value, instead of all it is computed from, to an assign of
-    another mesh if that is less; and types an argument that no fragment reads by
-    the mesh of what it meets element by element if all of that is on one mesh.
+    another mesh if that is less; and puts an argument that no fragment reads on
+    the mesh of the values with which elementwise ops combine it, if all of
+    these are on one mesh.
 
-    Sums of values of several meshes become reductions; one that meets state, such as
-    the gradient of a weight that stages share, is assigned to the mesh of that, for
-    all its readers. An `mpmd.reduce<none>` that allows such a sum goes, since
-    transfers are added anyway.
+    Sums of values of several meshes become reductions; one that is combined
+    with state, such as the gradient of a weight that stages share, is assigned
+    to the mesh of the state for all its readers. An `mpmd.reduce<none>` that
+    allows such a sum is removed, since transfers are added anyway.
 
     Acts on MPMD functions with several meshes. Leaves alone ops in regions, and
     values in host memory. Sets of mesh inference are neither read nor written.
@@ -44,7 +45,8 @@ def MinimizeTransfersPass
   let statistics = [
     Statistic<"numTransfers", "num-transfers", "Transfers added">,
     Statistic<"numRepeated", "num-repeated", "Operations repeated">,
-    Statistic<"numArguments", "num-arguments", "Arguments put on a mesh">,
+    Statistic<"numArguments", "num-arguments",
+              "Arguments assigned to a mesh">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -52,9 +54,9 @@ def MinimizeTransfersPass
 def SplitBarriersPass : Pass<"mpmd-split-barriers", "::mlir::ModuleOp"> {
   let summary = "Splits barriers over values of several meshes";
   let description = [{
-    An optimization barrier over the gradients of all stages is one op, and would bring
-    them to one mesh. It becomes a barrier for each mesh, and for each operand that
-    could be on any.
+    An optimization barrier over the gradients of all stages is one op, and
+    would bring them to one mesh. It becomes one barrier for each mesh, and one
+    for each operand that could be on any mesh.
 
     ```mlir
     // %g1 on m1, %g2 on m2
@@ -77,8 +79,9 @@ def SplitConcatenationsPass
     : Pass<"mpmd-split-concatenations", "::mlir::ModuleOp"> {
   let summary = "Reduces operands of concatenations on their own meshes";
   let description = [{
-    The sum over a concatenation is the sum over its operands. Where those are on
-    different meshes, each is summed up on its own, and scalars travel.
+    The sum over a concatenation is the sum over its operands. Where those are
+    on different meshes, each is summed on its own mesh, and only scalars are
+    transferred.
 
     ```mlir
     %v = stablehlo.concatenate %g1, %g2, dim = 0  // %g1 on m1, %g2 on m2
@@ -92,14 +95,15 @@ def SplitConcatenationsPass
     %n = stablehlo.add %n1, %n2
     ```
 
-    Follows arithmetic on each element, also together with other concatenations of
-    pieces of the same sizes, reductions whose init value makes no difference, or over
-    other dimensions, scalar products, broadcasts, changes of shape that keep the
-    dimension, and slices of one operand. Numbers change by the order of the sum.
+    Follows elementwise arithmetic, also together with other concatenations of
+    pieces of the same sizes, reductions whose init value is the identity, or
+    over other dimensions, scalar products, broadcasts, changes of shape that
+    keep the dimension, and slices of one operand. Results differ by rounding,
+    since sums are in another order.
 
-    Acts on MPMD functions, callees first. Leaves alone concatenations of
-    small tensors and what else reads one. Cost: linear in what is split times
-    operands.
+    Acts on MPMD functions, callees first. Leaves alone concatenations of small
+    tensors, and other readers of a concatenation. Cost: linear in what is split
+    times operands.
   }];
   let statistics = [
     Statistic<"numSplit", "num-split", "Operations split">,
@@ -108,12 +112,12 @@ def SplitConcatenationsPass
 }
 
 def UnrollLoopsPass : Pass<"mpmd-unroll-loops", "::mlir::ModuleOp"> {
-  let summary = "Unrolls loops over state of several meshes, leaf by leaf";
+  let summary = "Unrolls loops over state on several meshes";
   let description = [{
-    A `stablehlo.while` without a name is one op, on one mesh. Where what it carries is
-    on different meshes, and combined by numbers alone, such as in the recursion of
-    L-BFGS over its memory, its trips are put in line, so that each op has a mesh of
-    its own.
+    A `stablehlo.while` without a name is one op, on one mesh. Where its carried
+    values are on different meshes and are combined through scalars only, such
+    as in the two-loop recursion of L-BFGS, its iterations are unrolled, so that
+    each op can be on its own mesh.
 
     ```mlir
     // %d1 on m1, %d2 on m2
@@ -125,14 +129,15 @@ def UnrollLoopsPass : Pass<"mpmd-unroll-loops", "::mlir::ModuleOp"> {
     // and the same for the next trip
     ```
 
-    Acts on entry functions with several meshes, and on loops in the branches of
-    conditionals, too. Leaves alone loops whose number of trips is not known or above
-    `max-trips`, and those that combine larger values of different meshes. Copies the
-    module to look at it with branches in line, if it has a loop with few trips. Cost:
-    linear in what is unrolled times trips.
+    Acts on entry functions with several meshes, also on loops in branches of
+    conditionals. Leaves alone loops whose trip count is unknown or above
+    `max-trips`, and those that combine larger values of different meshes.
+    Analyses a copy of the module with branches inlined if it has a loop with
+    few iterations. Cost: linear in what is unrolled times iterations.
   }];
   let options = [
-    Option<"maxTrips", "max-trips", "unsigned", "64", "Most trips to unroll">,
+    Option<"maxTrips", "max-trips", "unsigned", "64",
+    "Maximum trip count of a loop to unroll.">,
   ];
   let statistics = [
     Statistic<"numUnrolled", "num-unrolled", "Loops unrolled">,

@@ -10,7 +10,7 @@ include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def EnforceInputOutputEquishardingPass
     : Pass<"mpmd-enforce-input-output-equisharding", "::mlir::func::FuncOp"> {
-  let summary = "Gives results the meshes of the arguments that they become";
+  let summary = "Transfers results to the types of the arguments they replace";
   let description = [{
     For each constraint `i:o` of an MPMD entry function, in order: if argument
     `i` and result `o` differ in type (mesh, sharding or memory kind), transfers
@@ -31,7 +31,7 @@ def EnforceInputOutputEquishardingPass
   }];
   let options = [
     ListOption<"constraints", "constraints", "InputOutputConstraint",
-               "Pairs input:output of values to be placed alike.">,
+               "Pairs input:output of values that must have one type.">,
   ];
   let statistics = [
     Statistic<"numTransfers", "num-transfers", "Transfers of results inserted">,
@@ -104,8 +104,8 @@ def InlineNestedUserExposedOpsPass
   }];
   let options = [
     Option<"assignment", "assignment", "NameAssignment", /*default=*/"",
-           "Meshes of names: name@mesh or name@mesh/stage, with commas between "
-           "them.">,
+           "Meshes of names: name@mesh or name@mesh/stage, separated by "
+           "commas.">,
   ];
   let statistics = [
     Statistic<"numInlined", "num-inlined",
@@ -139,7 +139,7 @@ def IntroduceTransfersPass
     Leaves alone: assigns of other values, unassigns with other users, sums with
     other terms or with partial sums that are used twice, and assigns in loops
     that would need a transfer. Transfers have the location of the assign.
-    Dead code disappears. Cost: linear for a bounded number of meshes.
+    Removes dead code. Cost: linear for a bounded number of meshes.
   }];
   let statistics = [
     Statistic<"numAssigns", "num-assigns", "Assigns resolved">,
@@ -149,7 +149,7 @@ def IntroduceTransfersPass
 
 def MapInputOutputToMeshPass
     : Pass<"mpmd-map-input-output-to-mesh", "::mlir::ModuleOp"> {
-  let summary = "Puts arguments and results of the program on meshes";
+  let summary = "Assigns arguments and results of the program to meshes";
   let description = [{
     Changes the types of the assigned arguments and results of each MPMD entry
     function, unassigns those arguments first thing, and assigns those results
@@ -175,11 +175,11 @@ def MapInputOutputToMeshPass
   }];
   let options = [
     Option<"inputAssignment", "input-assignment", "IndexAssignment",
-           /*default=*/"", "Meshes of arguments: index@mesh, with commas "
-           "between them.">,
+           /*default=*/"",
+           "Meshes of arguments: index@mesh, separated by commas.">,
     Option<"outputAssignment", "output-assignment", "IndexAssignment",
-           /*default=*/"", "Meshes of results: index@mesh, with commas between "
-           "them.">,
+           /*default=*/"",
+           "Meshes of results: index@mesh, separated by commas.">,
   ];
   let statistics = [
     Statistic<"numAssigned", "num-assigned", "Inputs and outputs assigned">,
@@ -189,7 +189,7 @@ def MapInputOutputToMeshPass
 
 def MapNamedOpsToMpmdOpsPass
     : DistributedFunctionPass<"mpmd-map-named-ops-to-mpmd-ops"> {
-  let summary = "Makes named computations fragments on their meshes";
+  let summary = "Replaces named computations by fragments on their meshes";
   let description = [{
     Replaces a named computation by a fragment on the mesh its name is assigned
     to, with assigns of its operands (one per distinct one) and unassigns of its
@@ -212,8 +212,8 @@ def MapNamedOpsToMpmdOpsPass
   }];
   let options = [
     Option<"assignment", "assignment", "NameAssignment", /*default=*/"",
-           "Meshes of names: name@mesh or name@mesh/stage, with commas between "
-           "them.">,
+           "Meshes of names: name@mesh or name@mesh/stage, separated by "
+           "commas.">,
   ];
   let statistics = [
     Statistic<"numFragments", "num-fragments", "Fragments created">,

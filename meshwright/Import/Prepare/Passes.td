@@ -30,7 +30,8 @@ def CopyTopologyFromMainPass
     nothing calls. Cost: linear.
   }];
   let statistics = [
-    Statistic<"numCalls", "num-calls", "Calls whose callee got a topology">,
+    Statistic<"numCalls", "num-calls",
+              "Calls whose callee was given a topology">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
@@ -54,11 +55,11 @@ def FromUnrollToCallCounterPass
   }];
   let options = [
     Option<"eraseOthers", "erase-others", "bool", /*default=*/"false",
-           "Take the unroll counters of other ops away.">,
+           "Remove the unroll counters of other ops.">,
   ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls renumbered">,
-    Statistic<"numErased", "num-erased", "Unroll counters taken away">,
+    Statistic<"numErased", "num-erased", "Unroll counters removed">,
   ];
 }
 
@@ -88,7 +89,8 @@ def GenerateSdyMeshesFromTopologyPass
     without axes on them; types. Cost: linear, each distinct sharding once.
   }];
   let statistics = [
-    Statistic<"numShardings", "num-shardings", "Shardings of another mesh">,
+    Statistic<"numShardings", "num-shardings",
+              "Shardings moved to another mesh">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::sdy::SdyDialect"];
@@ -96,7 +98,7 @@ def GenerateSdyMeshesFromTopologyPass
 
 def InsertNamelessCloneOfNegligibleOpsPass
     : DistributedFunctionPass<"mpmd-insert-nameless-clone-of-negligible-ops"> {
-  let summary = "Gives users of a returned constant a copy of their own";
+  let summary = "Clones returned constants for their users";
   let description = [{
     Where a named computation returns the result of an op without operands, with
     one result and without effects, clones that op after the computation and
@@ -123,12 +125,12 @@ def InsertNamelessCloneOfNegligibleOpsPass
 
 def RepeatViewsPass
     : DistributedFunctionPass<"mpmd-repeat-views"> {
-  let summary = "Lets backwards reshape a value instead of keeping a copy";
+  let summary = "Repeats reshapes in backward computations instead of keeping copies";
   let description = [{
-    Where a named computation reads a result of another one of its name that is an
-    operand of that in another shape (reshaped, or one value in all places, also as the
-    pieces that the body of a manual computation has of it), it reads the operand, and
-    makes the shape itself. So a backward reads weights that its forward has reshaped,
+    Where a named computation reads a result of another one of its name that is
+    a view of an operand of that (a reshape, or a broadcast of one value, also
+    of local pieces in a manual computation), it reads the operand, and computes
+    the view itself. So a backward reads weights that its forward has reshaped,
     not a copy for each microbatch.
 
     ```mlir
@@ -151,7 +153,7 @@ def RepeatViewsPass
     all axes, since devices may gather it. Cost: linear in what becomes of views.
   }];
   let statistics = [
-    Statistic<"numViews", "num-views", "Results that are made again instead">,
+    Statistic<"numViews", "num-views", "Results recomputed as views">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::sdy::SdyDialect",
@@ -210,16 +212,16 @@ def SinkNegligibleOpsIntoCallOpPass
     }
     ```
 
-    DEPARTURE(effects-once): What draws random numbers or acts on the world
-    stays where it is, although the reference sinks it: it would happen once per call and in the
-    caller.
+    DEPARTURE(effects-once): Ops that draw random numbers or have side effects
+    stay, although the reference sinks them: they would then run in the caller
+    and once per call.
 
     Acts on the MPMD functions of a module, in order. Calls without a used
-    result have no say, unless they have effects, and keep their operands, unless
-    these would no longer fit the callee. Dead code is removed from callers of which a call has changed.
-    Leaves alone: ops with other uses. Clones keep attributes and locations.
-    Cost: linear in the calls and their operands, plus one clean-up of the
-    callers per callee that has changed.
+    result do not count, unless they have effects, and keep their operands,
+    unless these would no longer fit the callee. Removes dead code from callers
+    of which a call has changed. Leaves alone: ops with other uses. Clones keep
+    attributes and locations. Cost: linear in the calls and their operands, plus
+    one clean-up of the callers per callee that has changed.
   }];
   let statistics = [
     Statistic<"numArguments", "num-arguments", "Arguments replaced by clones">,
@@ -253,7 +255,8 @@ def UnrollForLoopsPass : DistributedFunctionPass<"mpmd-unroll-for-loops"> {
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "Fail rather than make more operations of a loop.">,
+           "Maximum number of operations to create by unrolling; exceeding "
+           "it is an error.">,
   ];
   let statistics = [
     Statistic<"numLoops", "num-loops", "Loops unrolled">,
@@ -286,7 +289,8 @@ def VerifyProgramPass : Pass<"mpmd-verify-program", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "How many operations inlining may make of calls.">,
+           "Maximum number of operations that inlining and unrolling may "
+           "create.">,
   ];
 }
 

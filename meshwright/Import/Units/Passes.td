@@ -10,7 +10,7 @@ include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
 def MergeUserFragmentsIntoSchedulingUnitsPass
     : DistributedFunctionPass<"mpmd-merge-user-fragments-into-scheduling-units"> {
-  let summary = "Merges user fragments that one step of a schedule covers";
+  let summary = "Merges the user fragments of one scheduling unit";
   let description = [{
     Merges a user fragment with its closest consumer if that is a user fragment
     of the same transpose count, and call counters and stages do not differ
@@ -33,7 +33,7 @@ def MergeUserFragmentsIntoSchedulingUnitsPass
     erased. Cost: linear in fragments, their operands and uses.
   }];
   let statistics = [
-    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+    Statistic<"numMerged", "num-merged", "Fragments merged into others">,
   ];
 }
 
@@ -65,7 +65,7 @@ def MoveTransfersToProducerPass
 
 def RemoveTransferCyclesPass
     : DistributedFunctionPass<"mpmd-remove-transfer-cycles"> {
-  let summary = "Replaces values that come back to a mesh by the original";
+  let summary = "Replaces values transferred back to a mesh by the original";
   let description = [{
     Replaces a transfer by the nearest value up its chain of transfers that has
     the same type: mesh, tensor, sharding and memory kind.
@@ -79,8 +79,8 @@ def RemoveTransferCyclesPass
     use %0
     ```
 
-    Acts on distributed functions; requires nothing. Leaves alone: transfers
-    that lead away, even when nothing reads them any more, and values that have
+    Acts on distributed functions; requires nothing. Leaves alone: transfers to
+    other meshes, even when nothing reads them any more, and values that have
     been in host memory on the way. A type without memory kind and one with
     `device` are different. Cost: linear in the transfers times the number of
     types in a chain.
@@ -92,7 +92,7 @@ def RemoveTransferCyclesPass
 
 def SchedulingUnitsVerifierPass
     : MpmdFunctionPass<"mpmd-scheduling-units-verifier"> {
-  let summary = "Warns of meshes without one scheduling unit per microbatch";
+  let summary = "Warns about meshes without one scheduling unit per microbatch";
   let description = [{
     The number of microbatches is the largest call counter of a fragment, or one
     more if counting starts at 0. Each mesh of the topology, unless its name

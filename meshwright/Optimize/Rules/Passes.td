@@ -55,7 +55,7 @@ def RuleBasedMergePass : MpmdFunctionPass<"mpmd-rule-based-merge"> {
            "Remove the order that scheduling has kept in attributes.">,
   ];
   let statistics = [
-    Statistic<"numMerged", "num-merged", "Fragments merged into another one">,
+    Statistic<"numMerged", "num-merged", "Fragments merged into others">,
   ];
 }
 
@@ -90,8 +90,8 @@ def RuleBasedSchedulePass : MpmdFunctionPass<"mpmd-rule-based-schedule"> {
                "separated by commas.">,
     Option<"removeDependencies", "remove-control-dependencies", "bool",
            /*default=*/"true",
-           "Keep nothing of the rules but the order of the block. Otherwise "
-           "attributes record it for mpmd-rule-based-merge.">,
+           "Record the order in the block only, not in attributes for "
+           "mpmd-rule-based-merge as well.">,
     Option<"reportUnmet", "report-unmet", "bool", /*default=*/"false",
            "Warn about descriptions that no fragment fits, and about rules "
            "that data flow or earlier rules contradict.">,

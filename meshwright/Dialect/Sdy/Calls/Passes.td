@@ -29,8 +29,8 @@ def ExportNamedComputationsPass
     ```
 
     The call has the attributes of the computation and the shardings of its
-    results. Shardings that are still with data-flow edges of the computation
-    are taken from there and the edges removed.
+    results. Shardings that data-flow edges of the computation still hold are
+    taken from them, and the edges are removed.
   }];
   let statistics = [
     Statistic<"numComputations", "num-computations", "Computations exported">,
@@ -40,12 +40,12 @@ def ExportNamedComputationsPass
 
 def FlattenCallGraphPass
     : Pass<"sdy-flatten-call-graph", "::mlir::ModuleOp"> {
-  let summary = "Gives each call a function of its own";
+  let summary = "Clones functions so that each call has its own callee";
   let description = [{
-    The first call of a private function keeps it, the others get private clones
-    at the end of the module; so do all calls of a public one. Calls in clones are
-    treated alike. A clone has the name of the function it was made of as
-    `sdy.original_func_name`.
+    The first call of a private function keeps it; every other call, and every
+    call of a public function, gets a private clone at the end of the module.
+    Calls in clones are handled in the same way. A clone records the name of its
+    original in `sdy.original_func_name`.
 
     ```mlir
     %0 = call @f(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -62,7 +62,7 @@ def FlattenCallGraphPass
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "Fail rather than clone more operations.">,
+           "Maximum number of operations to clone; exceeding it is an error.">,
   ];
   let statistics = [
     Statistic<"numClones", "num-clones", "Functions cloned">,
@@ -87,19 +87,19 @@ def ImportFuncCallsPass
     } : (tensor<8xf32>) -> tensor<8xf32>
     ```
 
-    In-shardings are those of the arguments, out-shardings those of the call or
-    else of the results; other attributes of arguments and results are lost.
-    Keeps the attributes of the call, and the functions: symbol-dce removes
-    those that nothing refers to any more, which are left as they are. Fails on
+    In-shardings are those of the arguments; out-shardings are those of the
+    call, or of the function's results if the call has none. Keeps the
+    attributes of the call and drops other attributes of arguments and results.
+    Keeps the functions: symbol-dce removes unreferenced ones. Fails on
     recursive calls, and if the copies would have more than `max-inlined-ops`
-    operations or nest deeper than 10000. Leaves alone calls of functions without
-    a body, with more than one block, or with calls of other dialects in them,
-    such as `mpmd.call`. Cost: linear in the size of the result.
+    operations or nest deeper than 10000. Leaves alone calls of functions
+    without a body, with more than one block, or with calls of other dialects in
+    them, such as `mpmd.call`. Cost: linear in the size of the result.
   }];
   let options = [
     Option<"maxInlinedOps", "max-inlined-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "Fail rather than copy more operations.">,
+           "Maximum number of operations to copy; exceeding it is an error.">,
     Option<"addDataFlowEdgesOnNamedComputations",
            "add-data-flow-edges-on-named-computations", "bool",
            /*default=*/"true",
@@ -113,12 +113,12 @@ def ImportFuncCallsPass
 
 def InsertFuncCallReshardsPass
     : Pass<"sdy-insert-func-call-reshards", "::mlir::ModuleOp"> {
-  let summary = "Reshards operands and results of calls that differ from the function";
+  let summary = "Reshards operands and results of calls to match the callee";
   let description = [{
-    An operand that is sharded otherwise than the argument is resharded before
-    the call. A call whose results are sharded otherwise than those of the
-    function takes these shardings, and what it said before becomes a reshard
-    after it.
+    An operand whose sharding differs from that of the argument is resharded
+    before the call. A call whose result shardings differ from those of the
+    function takes the function's shardings, and a reshard after the call
+    restores its own.
 
     ```mlir
     %0 = call @f(%x) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"} ]>]>} : (tensor<8xf32>) -> tensor<8xf32>
@@ -128,7 +128,8 @@ def InsertFuncCallReshardsPass
     %2 = sdy.reshard %1 <@mesh, [{"x"} ]> : tensor<8xf32>
     ```
 
-    Leaves alone where the function has no sharding, or an equivalent one.
+    Leaves alone values for which the function has no sharding, or an equivalent
+    one.
   }];
   let statistics = [
     Statistic<"numReshards", "num-reshards", "Reshards inserted">,
@@ -157,7 +158,7 @@ def PreOrderFuncsPass : Pass<"sdy-pre-order-funcs", "::mlir::ModuleOp"> {
 
 def PropagateShardingFromFuncToCallPass
     : Pass<"sdy-propagate-sharding-from-func-to-call", "::mlir::ModuleOp"> {
-  let summary = "Gives calls the shardings of the function's results";
+  let summary = "Copies shardings of function results to calls";
   let description = [{
     ```mlir
     func.func private @f() -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"} ]>})
@@ -170,7 +171,7 @@ def PropagateShardingFromFuncToCallPass
     calls that have shardings.
   }];
   let statistics = [
-    Statistic<"numCalls", "num-calls", "Calls that got shardings">,
+    Statistic<"numCalls", "num-calls", "Calls given shardings">,
   ];
 }
 
@@ -178,9 +179,9 @@ def UnflattenCallGraphPass
     : Pass<"sdy-unflatten-call-graph", "::mlir::ModuleOp"> {
   let summary = "Merges clones of functions with equal shardings";
   let description = [{
-    Private functions made of one function by sdy-flatten-call-graph, with the
-    same types and with the same shardings of arguments and results, are called
-    under the name of the first of them.
+    Of the private functions that sdy-flatten-call-graph made of one function,
+    those with equal types and equal shardings of arguments and results are
+    replaced by the first of them in all calls.
 
     ```mlir
     %0 = call @f(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -196,7 +197,8 @@ def UnflattenCallGraphPass
   let options = [
     Option<"dedupFunctionsFully", "dedup-functions-fully", "bool",
            /*default=*/"false",
-           "Merge clones however their arguments and results are sharded.">,
+           "Merge clones even if the shardings of arguments and results "
+           "differ.">,
   ];
   let statistics = [
     Statistic<"numCalls", "num-calls", "Calls redirected">,

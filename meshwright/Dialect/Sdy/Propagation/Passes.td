@@ -13,20 +13,21 @@ defvar commonOptions = [
          /*default=*/"false", "Propagate whole axes only, no sub-axes.">,
   Option<"debugPropagationEdgeSharding", "debug-propagation-edge-sharding",
          "bool", /*default=*/"false",
-         "Write on each op, as `sdy.propagation_edges`, which axis went from "
-         "which value to which others in which step.">,
+         "Record on each op, as `sdy.propagation_edges`, which axis "
+         "propagated from which value to which others in each step.">,
   Option<"debugShardingOrigins", "debug-sharding-origins", "bool",
          /*default=*/"false",
-         "Write on each value, as `sdy.sharding_origins`, which annotation each "
-         "axis comes from.">,
+         "Record on each value, as `sdy.sharding_origins`, which annotation "
+         "each axis comes from.">,
   Option<"keepShardingRules", "keep-sharding-rules", "bool",
          /*default=*/"false",
          "Store the rule of every op as `sdy.sharding_rule`.">,
   Option<"moduleDumpDirectory", "module-dump-directory", "std::string",
          /*default=*/"",
-         "An existing folder for the module after each user priority but the "
-         "last, as `00.propagation_after_user_priority_<p>.mlir`. Without user "
-         "priorities there is nothing to write.">,
+         "Existing folder in which to write the module after each user "
+         "priority but the last, as "
+         "`00.propagation_after_user_priority_<p>.mlir`. Nothing is written "
+         "without user priorities.">,
 ];
 
 defvar strategyOption =
@@ -42,19 +43,21 @@ defvar strategyOption =
              clEnumValN(
                  ::mlir::sdy::PropagationStrategy::BasicThenAggressive,
                  "basic-then-aggressive",
-                 "Everything that all agree on first."))}]>;
+                 "First as basic, then as aggressive."))}]>;
 
 defvar opPriorityOption =
   Option<"runOpPriorityPropagation", "run-op-priority-propagation", "bool",
-         /*default=*/"true", "Settle ops that are cheap to keep apart first.">;
+         /*default=*/"true",
+         "Propagate first through ops that need no communication, such as "
+         "elementwise ones.">;
 
 def AggressivePropagatePass
     : Pass<"sdy-aggressive-propagate", "::mlir::ModuleOp"> {
   let summary = "Propagates shardings as far as each tensor allows";
   let description = [{
-    One sweep over all ops, without priorities: of tensors that disagree each
-    takes what it can, and if two factors want one axis the larger tensor
-    decides. See sdy-user-priority-propagate for what else holds.
+    One sweep over all ops, without priorities: where tensors disagree, each
+    takes the axes it can, and if two factors compete for an axis the larger
+    tensor decides. Otherwise like sdy-user-priority-propagate.
 
     ```mlir
     // %x [{"a", ?} ], %y [{?}, {"a", ?} ]
@@ -65,7 +68,7 @@ def AggressivePropagatePass
   }];
   let options = !listconcat(commonOptions, [strategyOption]);
   let statistics = [
-    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+    Statistic<"numShardings", "num-shardings", "Shardings added or changed">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -74,8 +77,8 @@ def BasicPropagatePass
     : Pass<"sdy-basic-propagate", "::mlir::ModuleOp"> {
   let summary = "Propagates shardings as far as all tensors of an op agree";
   let description = [{
-    One sweep over all ops, without priorities. See sdy-user-priority-propagate
-    for what else holds.
+    One sweep over all ops, without priorities. Otherwise like
+    sdy-user-priority-propagate.
 
     ```mlir
     // %x [{"a", ?} ], %y [{?}, {"a", ?} ]: they disagree on which dimension has "a"
@@ -86,7 +89,7 @@ def BasicPropagatePass
   }];
   let options = commonOptions;
   let statistics = [
-    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+    Statistic<"numShardings", "num-shardings", "Shardings added or changed">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -95,9 +98,9 @@ def OpPriorityPropagatePass
     : Pass<"sdy-op-priority-propagate", "::mlir::ModuleOp"> {
   let summary = "Propagates shardings along cheap ops first";
   let description = [{
-    In rounds, as sdy-user-priority-propagate does for each user priority: ops
-    that cost nothing to keep apart come before others. User priorities do not
-    count, and stay on shardings that do not change.
+    Propagates in rounds, as sdy-user-priority-propagate does for each user
+    priority: first through ops that need no communication, then through others.
+    User priorities are ignored, and kept on shardings that do not change.
 
     ```mlir
     // %x [{"a", ?} ], %y [{?}, {"a", ?} ]
@@ -110,7 +113,7 @@ def OpPriorityPropagatePass
   let options =
       !listconcat(commonOptions, [strategyOption, opPriorityOption]);
   let statistics = [
-    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+    Statistic<"numShardings", "num-shardings", "Shardings added or changed">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -125,8 +128,8 @@ def RemovePropagationDebugInfoPass
     %0 = stablehlo.sine %x : tensor<8xf32>
     ```
 
-    That is `sdy.sharding_origins`, `sdy.sharding_origin_name` and
-    `sdy.propagation_edges`, also as sdy-sink-data-flow-edges moved them.
+    Removes `sdy.sharding_origins`, `sdy.sharding_origin_name` and
+    `sdy.propagation_edges`, also those that sdy-sink-data-flow-edges has moved.
   }];
   let statistics = [
     Statistic<"numRemoved", "num-removed", "Attributes removed">,
@@ -156,7 +159,7 @@ def RemoveUnusedSymbolsPass
     // becomes nothing
     ```
 
-    Does what symbol-dce does, but does not look for uses, which takes long in
+    Equivalent to symbol-dce, but skips the search for uses, which is slow in
     large functions, if there is no private symbol.
   }];
   let statistics = [
@@ -186,8 +189,9 @@ def UserPriorityPropagatePass
     : Pass<"sdy-user-priority-propagate", "::mlir::ModuleOp"> {
   let summary = "Propagates shardings from annotated values to all others";
   let description = [{
-    Looks at each op through its sharding rule: tensors that share a factor are
-    split alike, unless they are closed, replicated, or already split otherwise.
+    Applies the sharding rule of each op: tensors that share a factor are
+    sharded alike, unless they are closed, replicated, or already sharded
+    differently.
 
     ```mlir
     %1 = stablehlo.negate %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?} ]>]>} : tensor<8xf32>
@@ -198,10 +202,10 @@ def UserPriorityPropagatePass
     ```
 
     Dimensions with a lower priority number propagate before others, and in each
-    round ops that cost nothing to keep apart before others. Needs the edges of
-    sdy-add-data-flow-edges to cross the border of data-flow ops. Members of a
-    sharding group stay alike whatever happens to one of them. Erases pure ops
-    without uses. Axes are only added, and no priorities are left.
+    round ops that need no communication before others. Crosses the boundary of
+    data-flow ops only by the edges of sdy-add-data-flow-edges. Members of a
+    sharding group always have equal shardings. Erases pure ops without uses.
+    Only adds axes, and removes all priorities.
 
     Fails on results of dynamic shape and on tuples. Cost: linear in the number
     of ops whose values are sharded; an op is computed once for each kind of op
@@ -210,7 +214,7 @@ def UserPriorityPropagatePass
   let options =
       !listconcat(commonOptions, [strategyOption, opPriorityOption]);
   let statistics = [
-    Statistic<"numShardings", "num-shardings", "Shardings new or changed">,
+    Statistic<"numShardings", "num-shardings", "Shardings added or changed">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }

@@ -24,9 +24,9 @@ def AddDataFlowEdgesPass
     %1 = sdy.data_flow_edge %0 : tensor<8xf32>
     ```
 
-    The shardings kept in the data-flow op stay as they are, out of date until
-    sdy-sink-data-flow-edges. Leaves alone owners that feed an edge op already, and
-    what consists of calls of shared bodies only, whose edges need no ops.
+    The shardings stored in the data-flow op itself are not updated until
+    sdy-sink-data-flow-edges. Leaves alone owners that already feed an edge op,
+    and ops whose body only calls shared bodies, whose edges need no ops.
   }];
   let statistics = [
     Statistic<"numEdges", "num-edges", "Edge ops inserted">,
@@ -38,11 +38,11 @@ def ApplyShardingConstraintsPass
     : Pass<"sdy-apply-sharding-constraints", "::mlir::ModuleOp"> {
   let summary = "Moves sharding constraints to the values they constrain";
   let description = [{
-    Treats in order every `sdy.sharding_constraint`, and every operand of a
-    `sdy.manual_computation` with its in-sharding, as a demand on a value.
+    Processes in order every `sdy.sharding_constraint`, and every in-sharding of
+    a `sdy.manual_computation`, as a constraint on a value.
 
-    A value without sharding gets the sharding demanded, if all its dimensions
-    are closed and nothing else demands another one:
+    A value without sharding gets that of the constraint if all of its
+    dimensions are closed and no other constraint differs:
 
     ```mlir
     %0 = stablehlo.sine %x : tensor<8xf32>
@@ -87,7 +87,7 @@ def ConstantOrScalarMergerPass
     : Pass<"sdy-constant-or-scalar-merger", "::mlir::func::FuncOp"> {
   let summary = "Merges equal constants that are sharded alike";
   let description = [{
-    Undoes what sdy-constant-or-scalar-splitter did where it was of no use:
+    Undoes sdy-constant-or-scalar-splitter where copies are sharded alike:
     constants with equal attributes, `sdy.sharding` included, become one in each
     region, and so do broadcasts of one scalar to one type.
 
@@ -130,17 +130,17 @@ def ConstantOrScalarSplitterPass
   let options = [
     Option<"maxCopiedOps", "max-copied-ops", "int64_t",
            /*default=*/"meshwright::kMaxInlinedOps",
-           "Fail rather than copy more operations.">,
+           "Maximum number of operations to copy; exceeding it is an error.">,
   ];
   let statistics = [
-    Statistic<"numCopies", "num-copies", "Operations copied for a reader">,
+    Statistic<"numCopies", "num-copies", "Operations copied">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def DropShardingRulesPass
     : Pass<"sdy-drop-sharding-rules", "::mlir::func::FuncOp"> {
-  let summary = "Removes sharding rules that are not the user's";
+  let summary = "Removes sharding rules that the user did not write";
   let description = [{
     ```mlir
     %0 = stablehlo.sine %x {sdy.sharding_rule = #sdy.op_sharding_rule<([i])->([i]) {i=8}>} : tensor<8xf32>
@@ -179,7 +179,7 @@ def LiftInlinedMeshesPass : Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> 
 
 def ManualAxesCleanupPass
     : Pass<"sdy-manual-axes-cleanup", "::mlir::ModuleOp"> {
-  let summary = "Makes all shardings of a manual computation name its axes";
+  let summary = "Adds missing manual axes to shardings of manual computations";
   let description = [{
     Sorts the manual axes in the order of the mesh and adds those that a
     sharding does not mention to its replicated axes.
@@ -190,8 +190,8 @@ def ManualAxesCleanupPass
     in_shardings=[<@mesh, [{"y"} ], replicated={"x"}>] … manual_axes={"x", "y"}
     ```
 
-    Fails on manual axes without any operand or result but with a body: nothing
-    then says which mesh they belong to.
+    Fails on a computation with manual axes and a body but without operands and
+    results, as its mesh is unknown.
   }];
   let statistics = [
     Statistic<"numChanged", "num-changed", "Manual computations changed">,
@@ -201,10 +201,10 @@ def ManualAxesCleanupPass
 
 def PopulateOpShardingRulesPass
     : Pass<"sdy-populate-op-sharding-rules", "::mlir::func::FuncOp"> {
-  let summary = "Writes on each op its sharding rule";
+  let summary = "Stores the sharding rule of each op as an attribute";
   let description = [{
-    Makes visible what propagation knows about the ops of a program: stores on
-    every op through which shardings pass the rule that it would use.
+    For inspection: stores on every op through which shardings propagate the
+    rule that propagation would use.
 
     ```mlir
     %0 = stablehlo.dot %x, %y : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
@@ -212,8 +212,8 @@ def PopulateOpShardingRulesPass
     %0 = stablehlo.dot %x, %y {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=8, j=2, k=4} reduction={k}>} : (tensor<8x4xf32>, tensor<4x2xf32>) -> tensor<8x2xf32>
     ```
 
-    Keeps rules that are there. Warns, once per process, about an op of which
-    nothing is known. sdy-drop-sharding-rules takes the rules away again.
+    Keeps existing rules. Warns, once per process, about an op without a known
+    rule. sdy-drop-sharding-rules removes the rules again.
   }];
   let statistics = [
     Statistic<"numRules", "num-rules", "Ops with a rule">,
@@ -223,7 +223,7 @@ def PopulateOpShardingRulesPass
 
 def PropagateToFuncResultsPass
     : Pass<"sdy-propagate-to-func-results", "::mlir::ModuleOp"> {
-  let summary = "Gives results of functions the shardings of what they return";
+  let summary = "Copies shardings of returned values to function results";
   let description = [{
     ```mlir
     func.func private @f(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"} ]>}) -> tensor<8xf32>
@@ -235,7 +235,7 @@ def PropagateToFuncResultsPass
     results of which the returned value has no sharding.
   }];
   let statistics = [
-    Statistic<"numResults", "num-results", "Results that got a sharding">,
+    Statistic<"numResults", "num-results", "Results given a sharding">,
   ];
 }
 
@@ -243,7 +243,7 @@ def RemoveSizeOneAxesPass
     : Pass<"sdy-remove-size-one-axes", "::mlir::ModuleOp"> {
   let summary = "Removes axes of size 1 from shardings";
   let description = [{
-    They split nothing but could keep other axes from propagating.
+    Such axes split nothing, but can keep other axes from propagating.
 
     ```mlir
     sdy.mesh @mesh = <["x"=2, "one"=1]>
@@ -252,8 +252,8 @@ def RemoveSizeOneAxesPass
     #sdy.sharding<@mesh, [{"x"} ]>
     ```
 
-    A closed dimension without axes left loses its priority. Meshes and manual
-    axes stay.
+    A closed dimension that has no axes left loses its priority. Keeps meshes
+    and manual axes.
   }];
   let statistics = [
     Statistic<"numChanged", "num-changed", "Shardings with fewer axes">,
@@ -264,7 +264,7 @@ def RemoveSizeOneAxesPass
 def RemoveSubAxesInInputOutputShardingsPass
     : Pass<"sdy-remove-sub-axes-in-input-output-shardings",
            "::mlir::ModuleOp"> {
-  let summary = "Cuts open dimensions of the signature before sub-axes";
+  let summary = "Truncates open dimensions of the signature at sub-axes";
   let description = [{
     In the main function, the only one or the one called `main`, the open
     dimensions of argument and result shardings keep only the axes before their
@@ -279,7 +279,7 @@ def RemoveSubAxesInInputOutputShardingsPass
     Leaves closed dimensions alone: the user wrote those.
   }];
   let statistics = [
-    Statistic<"numCut", "num-cut", "Shardings cut short">,
+    Statistic<"numCut", "num-cut", "Shardings truncated">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -304,7 +304,7 @@ def ShardingGroupImportPass
     computations.
   }];
   let statistics = [
-    Statistic<"numErased", "num-erased", "Groups of a value that are one">,
+    Statistic<"numErased", "num-erased", "Duplicate memberships erased">,
   ];
   let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
@@ -347,10 +347,10 @@ def SinkDataFlowEdgesPass
 def UpdateNonDivisibleInputOutputShardingsPass
     : Pass<"sdy-update-non-divisible-input-output-shardings",
            "::mlir::ModuleOp"> {
-  let summary = "Cuts axes that do not divide a dimension";
+  let summary = "Removes axes that do not divide a dimension evenly";
   let description = [{
-    Of a dimension that its axes do not split evenly, keeps the longest run of
-    axes, from the left, that do; the last one may become a sub-axis.
+    Where axes do not divide their dimension evenly, keeps the longest leading
+    run of them that does; the last one may become a sub-axis.
 
     ```mlir
     sdy.mesh @mesh = <["x"=2, "y"=4]>

@@ -13,8 +13,8 @@ def TargetIndependentOptimizationPass
            "::mlir::func::FuncOp"> {
   let summary = "Simplifies StableHLO without knowing the hardware";
   let description = [{
-    Greedy rewriting to a fixed point: neutral elements, movements of data that
-    move nothing or cancel, dynamic operations whose parameters are constants,
+    Greedy rewriting to a fixed point: neutral elements, data movement that has
+    no effect or cancels out, dynamic operations whose parameters are constants,
     and operations on constants only.
 
     ```mlir
@@ -26,24 +26,25 @@ def TargetIndependentOptimizationPass
     %2 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<3x2xf32>
     ```
 
-    Discardable attributes of an op that goes are merged into those of the op
-    that makes the value in its place. Leaves alone: quantized tensors, dynamic
-    shapes, constants of other dialects, and ops whose value is up to the
-    compiler: division of integers by zero, conversions out of range, subnormal
-    numbers, arithmetic on floats narrower than 16 bits, and functions with a
-    graph region in them, where values may depend on themselves. Reports sizes
-    that turn out to contradict types. Cost: linear in the size of the program. Only splats are evaluated at any size, since they are
-    one number; other constants of up to 65536 elements, or as many as the limit
-    says if it is larger, and of 2^24 elements in a function.
+    Discardable attributes of a replaced op are merged into those of its
+    replacement. Leaves alone: quantized tensors, dynamic shapes, constants of
+    other dialects, functions with a graph region, where values may depend on
+    themselves, and ops whose value is implementation-defined: integer division
+    by zero, conversions out of range, subnormal numbers, and arithmetic on
+    floats narrower than 16 bits. Reports computed sizes that contradict types.
+    Splats are evaluated at any size, other constants only up to 65536 elements,
+    or `fold-op-element-limit` if that is larger, and up to 2^24 elements per
+    function. Cost: linear in the size of the program.
   }];
   let options = [
     Option<"assumeNoUndeclaredSideEffects",
            "assume-no-undeclared-side-effects", "bool", /*default=*/"false",
-           "Remove unused loops although they contain ops of unknown effects.">,
+           "Remove unused loops even if they contain ops with unknown "
+           "effects.">,
     Option<"foldOpElementLimit", "fold-op-element-limit", "int64_t",
            /*default=*/"65536",
-           "Largest constant that conversion, concatenation, iota, reversal or "
-           "selection may become.">,
+           "Maximum elements of a constant that a conversion, "
+           "concatenation, iota, reverse or select folds to.">,
     Option<"optimizeFloat", "optimize-float", "bool", /*default=*/"true",
            "Also simplify and evaluate floating-point arithmetic.">,
   ];
