@@ -352,7 +352,7 @@ def Mpmd_NamedTensorOp
 }
 
 def Mpmd_AssignOp : Mpmd_Op<"assign", [Pure, Mpmd_InFunctionOrLoop]> {
-  let summary = "Puts a tensor on a mesh";
+  let summary = "Assigns a tensor to a mesh";
   let description = [{
     Bridges import: afterwards none is left. `origin` says why.
 
@@ -378,7 +378,7 @@ def Mpmd_AssignOp : Mpmd_Op<"assign", [Pure, Mpmd_InFunctionOrLoop]> {
 def Mpmd_UnassignOp
     : Mpmd_Op<"unassign", [Pure, Mpmd_InFunctionOrLoop,
                            DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "Takes a tensor from its mesh";
+  let summary = "Gives the tensor that a mesh tensor holds";
   let description = [{
     Bridges import: afterwards none is left. `origin` says why.
 
@@ -434,7 +434,7 @@ def Mpmd_TransferOp
 
 def Mpmd_BroadcastOp
     : Mpmd_Op<"broadcast", [Pure, SameOperandsAndResultType]> {
-  let summary = "Lets every mesh that uses a tensor have it";
+  let summary = "Makes a tensor available on every mesh that uses it";
   let description = [{
     ```mlir
     %1 = mpmd.broadcast %0 : tensor<4xf32>

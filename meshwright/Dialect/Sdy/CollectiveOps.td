@@ -105,7 +105,7 @@ def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
 }
 
 def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
-  let summary = "Combines partial values along axes and splits by them";
+  let summary = "Combines partial values along axes and shards the result by them";
   let description = [{
     ```mlir
     %1 = sdy.reduce_scatter [{"x"}, {} ] %0 out_sharding=<@mesh, [{"x"}, {} ]> : tensor<8x4xf32>

@@ -212,7 +212,7 @@ def Sdy_ReductionKind : I32EnumAttr<"ReductionKind",
 
 def Sdy_DimensionSharding
     : Sdy_Attr<"DimensionSharding", "dimension_sharding"> {
-  let summary = "The axes that split one dimension";
+  let summary = "The axes that shard one dimension";
   let description = [{
     `{"x", "y":(1)2}` is closed, `{"x", ?}` may be split further. An optional
     priority follows the brace, `{"x"}p1`.
@@ -246,7 +246,7 @@ def Sdy_DimensionSharding
 }
 
 def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
-  let summary = "How a tensor is split over a mesh";
+  let summary = "How a tensor is sharded over a mesh";
   let description =
       "Written `<@mesh, [{\"x\"}, {?}], replicated={\"y\":(1)2}, "
       "unreduced={\"y\":(2)2}>`: one entry per dimension, then the axes that "
@@ -402,7 +402,7 @@ def Sdy_TensorMapping : Sdy_Attr<"TensorMapping", "tensor_mapping"> {
 }
 
 def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
-  let summary = "Which dimensions of an op's tensors are split together";
+  let summary = "Which dimensions of an op's tensors are sharded together";
   let description = [{
     `<([i, k], [k, j])->([i, j]) {i=12, j=4, k=8} reduction={k}>`: equal factors
     are split alike. Factors may be marked as reduced, as needing replication,

@@ -48,7 +48,7 @@ def Sdy_MeshOp : Sdy_Op<"mesh", [HasParent<"::mlir::ModuleOp">, Symbol]> {
 
 def Sdy_ShardingConstraintOp
     : Sdy_Op<"sharding_constraint", [AllTypesMatch<["input", "result"]>]> {
-  let summary = "Says how a value is to be split";
+  let summary = "Constrains the sharding of a value";
   let description = [{
     Stays even where its result is not used: it constrains its operand too.
 
@@ -69,7 +69,7 @@ def Sdy_ShardingConstraintOp
 
 def Sdy_ReshardOp
     : Sdy_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Splits a value another way";
+  let summary = "Changes the sharding of a value";
   let description = [{
     ```mlir
     %1 = sdy.reshard %0 <@mesh, [{"x"}, {} ]> : tensor<8x4xf32>
@@ -88,7 +88,7 @@ def Sdy_ReshardOp
 
 def Sdy_PropagationBarrierOp
     : Sdy_Op<"propagation_barrier", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "Limits which way shardings pass";
+  let summary = "Restricts the direction in which shardings propagate";
   let description = [{
     FORWARD lets shardings pass from operand to result, BACKWARD the other way,
     NONE neither.
@@ -108,7 +108,7 @@ def Sdy_PropagationBarrierOp
 }
 
 def Sdy_ShardingGroupOp : Sdy_Op<"sharding_group"> {
-  let summary = "Makes a value split like others";
+  let summary = "Makes a value a member of a sharding group";
   let description = [{
     All values with one group id are split alike.
 
@@ -128,7 +128,7 @@ def Sdy_ConstantOp : Sdy_Op<"constant", [
                 CPred<"::mlir::stablehlo::ConstantOp::isCompatibleReturnTypes("
                       "getValue().getShapedType(), getOutput().getType())">>
 ]> {
-  let summary = "A constant that each use may split on its own";
+  let summary = "A constant that each use may shard differently";
   let description = [{
     Like stablehlo.constant, but neither folded nor merged with equal ones.
 
@@ -295,7 +295,7 @@ def Sdy_NamedComputationOp
 }
 
 def Sdy_ReturnOp : Sdy_Op<"return", [Pure, Terminator]> {
-  let summary = "Hands values to the op around the region";
+  let summary = "Returns values to the enclosing op";
   let description = [{
     ```mlir
     sdy.return %0, %1 : tensor<8xf32>, tensor<i32>

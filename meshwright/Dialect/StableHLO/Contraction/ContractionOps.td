@@ -82,7 +82,7 @@ def Stablehlo_DotGeneralOp
 def Stablehlo_ConvolutionOp
     : Stablehlo_Op<"convolution", [NoMemoryEffect,
                                    Stablehlo_OwnSpeculatability]> {
-  let summary = "Slides a kernel over a tensor";
+  let summary = "Convolves a tensor with a kernel";
   let description = [{
     ```mlir
     %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [2], pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x3xf32>, tensor<3x3x8xf32>) -> tensor<2x5x8xf32>
@@ -123,7 +123,7 @@ def Stablehlo_ConvolutionOp
 def Stablehlo_DynamicConvOp
     : Stablehlo_Op<"dynamic_conv", [NoMemoryEffect,
                                     Stablehlo_OwnSpeculatability]> {
-  let summary = "Slides a kernel over a tensor with computed padding";
+  let summary = "Convolves a tensor with a kernel, with computed padding";
   let description = [{
     A `convolution` whose padding is an operand.
 

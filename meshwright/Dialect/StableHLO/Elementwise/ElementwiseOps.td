@@ -306,7 +306,7 @@ def Stablehlo_ComplexOp
     : Stablehlo_Op<"complex", [Elementwise, SameOperandsAndResultShape,
                                SameOperandsElementType, Stablehlo_Inferred,
                                Stablehlo_PureIfStaticOperands]> {
-  let summary = "Makes complex numbers of real and imaginary parts";
+  let summary = "Combines real and imaginary parts into complex numbers";
   let description = [{
     ```mlir
     %0 = stablehlo.complex %re, %im : tensor<3x7xcomplex<f32>>
@@ -328,7 +328,7 @@ def Stablehlo_ComplexOp
 def Stablehlo_SelectOp
     : Stablehlo_Op<"select", [Stablehlo_Inferred,
                               Stablehlo_PureIfStaticOperands]> {
-  let summary = "Takes each element from one of two tensors";
+  let summary = "Selects each element from one of two tensors";
   let description = [{
     Where the predicate holds the element comes from `on_true`, elsewhere from
     `on_false`. A predicate of rank 0 decides for all elements.
@@ -356,7 +356,7 @@ def Stablehlo_ClampOp
     : Stablehlo_Op<"clamp", [Stablehlo_CompatibleElementTypes,
                              Stablehlo_Inferred,
                              Stablehlo_PureIfStaticOperands]> {
-  let summary = "Forces each element between two limits";
+  let summary = "Clamps each element between two limits";
   let description = [{
     ```mlir
     %0 = stablehlo.clamp %min, %x, %max : tensor<7xf32>

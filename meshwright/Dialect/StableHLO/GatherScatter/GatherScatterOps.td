@@ -11,7 +11,7 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 def Stablehlo_GatherOp
     : Stablehlo_Op<"gather", [NoMemoryEffect, Stablehlo_OwnSpeculatability,
                               Stablehlo_Inferred]> {
-  let summary = "Collects slices at computed positions";
+  let summary = "Gathers slices at computed positions";
   let description = [{
     ```mlir
     %0 = "stablehlo.gather"(%x, %indices) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>}> : (tensor<20x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
@@ -40,7 +40,7 @@ def Stablehlo_DynamicGatherOp
     : Stablehlo_Op<"dynamic_gather", [NoMemoryEffect,
                                       Stablehlo_OwnSpeculatability,
                                       Stablehlo_Inferred]> {
-  let summary = "Collects slices of computed sizes at computed positions";
+  let summary = "Gathers slices of computed sizes at computed positions";
   let description = [{
     A `gather` whose slice sizes are an operand, with one entry per dimension.
     Constraints are those of `gather`.

@@ -40,7 +40,7 @@ def Stablehlo_ConstantOp
 }
 
 def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
-  let summary = "Numbers the elements along one dimension";
+  let summary = "Fills a tensor with indices along one dimension";
   let description = [{
     ```mlir
     %0 = stablehlo.iota dim = 1 : tensor<3x8xi32>
@@ -58,7 +58,7 @@ def Stablehlo_IotaOp : Stablehlo_Op<"iota", [Pure]> {
 def Stablehlo_DynamicIotaOp
     : Stablehlo_Op<"dynamic_iota", [NoMemoryEffect,
                                     Stablehlo_OwnSpeculatability]> {
-  let summary = "Numbers the elements along one dimension of a computed shape";
+  let summary = "Fills a tensor of computed shape with indices along one dimension";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_iota %shape, dim = 1 : (tensor<2xi32>) -> tensor<?x?xf32>
@@ -80,7 +80,7 @@ def Stablehlo_DynamicIotaOp
 
 def Stablehlo_RngOp
     : Stablehlo_Op<"rng", [Stablehlo_Inferred]> {
-  let summary = "Draws random numbers of a distribution";
+  let summary = "Draws random numbers from a distribution";
   let description = [{
     `a` and `b` are the limits of the uniform and mean and deviation of the
     normal distribution.
@@ -149,7 +149,7 @@ def Stablehlo_PartitionIdOp : Stablehlo_IdOp<"partition_id", "partition">;
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
-  let summary = "Makes a token that waits for nothing";
+  let summary = "Creates a token that depends on nothing";
   let description = [{
     ```mlir
     %0 = stablehlo.create_token : !stablehlo.token
@@ -160,7 +160,7 @@ def Stablehlo_CreateTokenOp : Stablehlo_Op<"create_token", [Pure]> {
 }
 
 def Stablehlo_AfterAllOp : Stablehlo_Op<"after_all", [Pure]> {
-  let summary = "Makes a token that waits for all others";
+  let summary = "Creates a token that depends on all others";
   let description = [{
     ```mlir
     %0 = stablehlo.after_all %t0, %t1 : !stablehlo.token
@@ -355,7 +355,7 @@ def Stablehlo_CompositeOp
 
 def Stablehlo_OptimizationBarrierOp
     : Stablehlo_Op<"optimization_barrier", [Pure, InferTypeOpAdaptor]> {
-  let summary = "Ties values together";
+  let summary = "Keeps optimizations from moving operations across it";
   let description = [{
     Returns its operands. Nothing that uses a result may run before all operands
     are there.

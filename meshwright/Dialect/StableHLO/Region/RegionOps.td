@@ -115,7 +115,7 @@ def Stablehlo_WhileOp
 }
 
 def Stablehlo_ReturnOp : Stablehlo_Op<"return", [Pure, Terminator]> {
-  let summary = "Hands values to the operation around the region";
+  let summary = "Returns values to the enclosing operation";
   let description = [{
     ```mlir
     stablehlo.return %0, %1 : tensor<f32>, tensor<i32>

@@ -14,7 +14,7 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 
 def Stablehlo_ReshapeOp
     : Stablehlo_Op<"reshape", [NoMemoryEffect, Stablehlo_OwnSpeculatability]> {
-  let summary = "Gives the elements another shape, in the same order";
+  let summary = "Changes the shape, keeping the order of elements";
   let description = [{
     ```mlir
     %0 = stablehlo.reshape %x : (tensor<6x2xf32>) -> tensor<3x4xf32>
@@ -35,7 +35,7 @@ def Stablehlo_ReshapeOp
 def Stablehlo_DynamicReshapeOp
     : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect,
                                        Stablehlo_OwnSpeculatability]> {
-  let summary = "Gives the elements a computed shape, in the same order";
+  let summary = "Changes to a computed shape, keeping the order of elements";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_reshape %x, %shape : (tensor<6x2xf32>, tensor<2xi64>) -> tensor<?x4xf32>
@@ -129,7 +129,7 @@ def Stablehlo_ReverseOp
 def Stablehlo_BroadcastOp
     : Stablehlo_Op<"broadcast", [Pure, SameOperandsAndResultElementType,
                                  Stablehlo_Inferred]> {
-  let summary = "Repeats a tensor along new leading dimensions";
+  let summary = "Broadcasts a tensor along new leading dimensions";
   let description = [{
     ```mlir
     %0 = stablehlo.broadcast %x, sizes = [2, 3] : (tensor<5xf32>) -> tensor<2x3x5xf32>
@@ -149,7 +149,7 @@ def Stablehlo_BroadcastOp
 
 def Stablehlo_BroadcastInDimOp
     : Stablehlo_Op<"broadcast_in_dim", [Stablehlo_PureIfStaticOperands]> {
-  let summary = "Repeats a tensor along some dimensions of the result";
+  let summary = "Broadcasts a tensor along some dimensions of the result";
   let description = [{
     Dimension k of the operand becomes dimension `dims[k]` of the result;
     dimensions of size 1 are repeated.
@@ -178,7 +178,7 @@ def Stablehlo_BroadcastInDimOp
 def Stablehlo_DynamicBroadcastInDimOp
     : Stablehlo_Op<"dynamic_broadcast_in_dim",
                    [NoMemoryEffect, Stablehlo_OwnSpeculatability]> {
-  let summary = "Repeats a tensor along some dimensions of a computed shape";
+  let summary = "Broadcasts a tensor along some dimensions of a computed shape";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [1] {known_expanding_dimensions = array<i64: 0>} : (tensor<?xf32>, tensor<2xindex>) -> tensor<?x?xf32>
@@ -224,7 +224,7 @@ def Stablehlo_SliceOp
     : Stablehlo_Op<"slice", [SameOperandsAndResultElementType,
                              Stablehlo_Inferred,
                              Stablehlo_PureIfStaticDimsCarry]> {
-  let summary = "Cuts out a part at fixed positions";
+  let summary = "Extracts a slice at fixed positions";
   let description = [{
     Each dimension prints as `start:limit` or `start:limit:stride`.
 
@@ -252,7 +252,7 @@ def Stablehlo_DynamicSliceOp
     : Stablehlo_Op<"dynamic_slice", [Pure, Stablehlo_Inferred,
                                      AllElementTypesMatch<["operand",
                                                            "result"]>]> {
-  let summary = "Cuts out a part of fixed size at a computed position";
+  let summary = "Extracts a slice of fixed size at a computed position";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_slice %x, %i, %j, sizes = [1, 10] : (tensor<6x10xf32>, tensor<i32>, tensor<i32>) -> tensor<1x10xf32>
@@ -276,7 +276,7 @@ def Stablehlo_DynamicSliceOp
 
 def Stablehlo_DynamicUpdateSliceOp
     : Stablehlo_Op<"dynamic_update_slice", [Pure, Stablehlo_Inferred]> {
-  let summary = "Overwrites a part at a computed position";
+  let summary = "Overwrites a slice at a computed position";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_update_slice %x, %update, %i, %j : (tensor<6x10xf32>, tensor<1x10xf32>, tensor<i32>, tensor<i32>) -> tensor<6x10xf32>
@@ -298,7 +298,7 @@ def Stablehlo_DynamicUpdateSliceOp
 def Stablehlo_RealDynamicSliceOp
     : Stablehlo_Op<"real_dynamic_slice", [NoMemoryEffect,
                                           Stablehlo_OwnSpeculatability]> {
-  let summary = "Cuts out a part between computed positions";
+  let summary = "Extracts a slice between computed positions";
   let description = [{
     ```mlir
     %0 = stablehlo.real_dynamic_slice %x, %starts, %limits, %strides : (tensor<6x?xf32>, tensor<2xindex>, tensor<2xindex>, tensor<2xindex>) -> tensor<?x?xf32>
@@ -326,7 +326,7 @@ def Stablehlo_RealDynamicSliceOp
 def Stablehlo_PadOp
     : Stablehlo_Op<"pad", [SameOperandsAndResultElementType, Stablehlo_Inferred,
                            Stablehlo_PureIfStaticDimsCarry]> {
-  let summary = "Surrounds a tensor, and its elements, with a value";
+  let summary = "Pads a tensor around and between its elements";
   let description = [{
     Negative padding at the edges removes elements.
 
@@ -355,7 +355,7 @@ def Stablehlo_PadOp
 def Stablehlo_DynamicPadOp
     : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect,
                                    Stablehlo_OwnSpeculatability]> {
-  let summary = "Surrounds a tensor with a value, by computed amounts";
+  let summary = "Pads a tensor by computed amounts";
   let description = [{
     ```mlir
     %0 = stablehlo.dynamic_pad %x, %v, %low, %high, %interior : (tensor<6x?xf32>, tensor<f32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<?x?xf32>
@@ -383,7 +383,7 @@ def Stablehlo_ConcatenateOp
     : Stablehlo_Op<"concatenate", [SameOperandsAndResultElementType,
                                    Stablehlo_Inferred, NoMemoryEffect,
                                    Stablehlo_OwnSpeculatability]> {
-  let summary = "Joins tensors along one dimension";
+  let summary = "Concatenates tensors along one dimension";
   let description = [{
     ```mlir
     %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
