@@ -43,10 +43,10 @@ struct Sum {
   SmallVector<Value> terms;
 };
 
-/// The first terms of a sum, which units of microbatches have made.
-struct MadeTerms {
+/// The first terms of a sum, which scheduling units compute, one per microbatch.
+struct ComputedTerms {
   SmallVector<OpResult> sources;
-  bool isOutOfOrder = false; ///< More would be, if units ran in another order.
+  bool isOutOfOrder = false; ///< The next unit runs before the last of these.
 };
 
 struct AccumulateInUnitsPass
@@ -88,8 +88,9 @@ static OpResult getSource(FragmentOp reader, Value term) {
   return source && source.hasOneUse() ? source : OpResult();
 }
 
-static MadeTerms findMadeTerms(FragmentOp reader, ArrayRef<Value> terms) {
-  MadeTerms made;
+static ComputedTerms findComputedTerms(FragmentOp reader,
+                                       ArrayRef<Value> terms) {
+  ComputedTerms made;
   for (Value term : terms) {
     OpResult source = getSource(reader, term);
     auto maker = source ? source.getDefiningOp<FragmentOp>() : FragmentOp();
@@ -166,7 +167,7 @@ static void addInside(FragmentOp unit, OpResult result, Value sum) {
 void AccumulateInUnitsPass::accumulate(FragmentOp reader,
                                        stablehlo::AddOp whole) {
   Sum sum(whole);
-  MadeTerms made = findMadeTerms(reader, sum.terms);
+  ComputedTerms made = findComputedTerms(reader, sum.terms);
   if (made.isOutOfOrder && reader.getContext()->getRemarkEngine())
     remark::missed(
         reader.getLoc(),

@@ -123,7 +123,7 @@ Chooser::Chooser(const BlockGraph &graph,
     mesh.rules = rules[number];
     for (unsigned op : queue) {
       meshOf[op] = number;
-      if (candidateOf[op] != kNone && mesh.rules.patience == Patience::None)
+      if (candidateOf[op] != kNone && mesh.rules.waitLimit == WaitLimit::None)
         isOpen[candidateOf[op]] = false;
     }
   }
@@ -238,7 +238,7 @@ void Chooser::advance(unsigned number, double now) {
     if (!isPair || pending[head] > 0 || mesh.waitsSince)
       return;
     mesh.waitsSince = now;
-    if (mesh.rules.patience == Patience::Bounded)
+    if (mesh.rules.waitLimit == WaitLimit::Bounded)
       push(now + candidates[candidate].hidden, EventKind::Expired, number,
            candidate);
     return;

@@ -63,7 +63,7 @@ struct OverlapCandidate {
 };
 
 /// How long a mesh waits for the second part of a pair.
-enum class Patience {
+enum class WaitLimit {
   None,    ///< It pairs nothing.
   Bounded, ///< As long as the pair saves.
   Endless, ///< As long as anything else runs.
@@ -71,7 +71,7 @@ enum class Patience {
 
 /// What a mesh does.
 struct MeshRules {
-  Patience patience = Patience::None;
+  WaitLimit waitLimit = WaitLimit::None;
   /// Whether late halves that wait hide the collectives of what runs next.
   bool fusesLate = false;
 };

@@ -81,7 +81,7 @@ void Form::choose() {
   choice = chooseOverlaps(graph, queues, seconds, candidates, late, rules,
                           postponement);
   shortest = choice.end;
-  SmallVector<MeshRules> bounded(queues.size(), {Patience::Bounded});
+  SmallVector<MeshRules> bounded(queues.size(), {WaitLimit::Bounded});
   if (attempt(bounded, postponement))
     rules = bounded;
   if (late.isLate.any()) {
@@ -108,9 +108,9 @@ void Form::choose() {
       kept = before;
   };
   for (MeshRules &mesh : rules)
-    for (Patience other :
-         {Patience::Endless, Patience::Bounded, Patience::None})
-      attemptOther(mesh.patience, other);
+    for (WaitLimit other :
+         {WaitLimit::Endless, WaitLimit::Bounded, WaitLimit::None})
+      attemptOther(mesh.waitLimit, other);
   if (postponement.most > 0)
     for (MeshRules &mesh : rules)
       attemptOther(mesh.fusesLate, !mesh.fusesLate);
