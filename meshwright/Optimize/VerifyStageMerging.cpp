@@ -118,9 +118,10 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
        << fragment.getOriginAttr();
   if (isRematForHalf(fragment))
     diag << "; it would be recomputed for each half of its backward fragment, "
-            "which is split: leave out mpmd_fragment_remat or "
-            "mpmd_split_bwd_fragments, or take a schedule that runs the "
-            "backward right after the forward";
+            "which is split: leave out mpmd_fragment_remat, or take a schedule "
+            "that "
+            "does not split backwards, such as 1F1B, without "
+            "mpmd_split_bwd_fragments";
   else
     meshwright::identify(*diag.getUnderlyingDiagnostic(), "not_unique",
                          describeClash(fragment, claim, counter));

@@ -60,7 +60,7 @@ func.func @reports_stage_without_single_transpose_count(%x: !m1) attributes {top
 func.func @reports_recomputing_for_both_halves(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m1", origin=["f"], stage=1> (%x) {call_counter = 0 : ui32, remat} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
   %1 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%0) {call_counter = 0 : ui32, split_keep_transferred} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
-  // expected-error@+1 {{stage_id=1, transpose_count=0, call_count=0, split_type=nullopt, is_remat=1] of [#mpmd.user_origin<"f">]; it would be recomputed for each half of its backward fragment, which is split: leave out mpmd_fragment_remat or mpmd_split_bwd_fragments}}
+  // expected-error@+1 {{stage_id=1, transpose_count=0, call_count=0, split_type=nullopt, is_remat=1] of [#mpmd.user_origin<"f">]; it would be recomputed for each half of its backward fragment, which is split: leave out mpmd_fragment_remat, or take a schedule that does not split backwards, such as 1F1B, without mpmd_split_bwd_fragments}}
   %2 = mpmd.fragment<mesh="m1", origin=["f"], stage=1> (%x) {call_counter = 0 : ui32, remat} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
   %3 = mpmd.fragment<mesh="m1", origin=["f"(1)], stage=1> (%2) {call_counter = 0 : ui32, split_drop_transferred} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
   return %1, %3 : !m1, !m1
@@ -74,7 +74,7 @@ func.func @reports_recomputing_for_both_halves(%x: !m1) -> (!m1, !m1) attributes
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 func.func @reports_recomputing_that_is_merged_with_both_halves(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m1", origin=["f", "f"(1)], stage=1> (%x) {call_counter = 0 : ui32, remat} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
-  // expected-error@+1 {{stage_id=1, transpose_count=1, call_count=0, split_type=nullopt, is_remat=1] of [#mpmd.user_origin<"f">, #mpmd.user_origin<"f"(1)>]; it would be recomputed for each half of its backward fragment, which is split: leave out mpmd_fragment_remat or mpmd_split_bwd_fragments}}
+  // expected-error@+1 {{stage_id=1, transpose_count=1, call_count=0, split_type=nullopt, is_remat=1] of [#mpmd.user_origin<"f">, #mpmd.user_origin<"f"(1)>]; it would be recomputed for each half of its backward fragment, which is split: leave out mpmd_fragment_remat, or take a schedule that does not split backwards, such as 1F1B, without mpmd_split_bwd_fragments}}
   %1 = mpmd.fragment<mesh="m1", origin=["f", "f"(1)], stage=1> (%x) {call_counter = 0 : ui32, remat} (%u: !l) { mpmd.return %u : !l } : (!m1) -> !m1
   return %0, %1 : !m1, !m1
 }
