@@ -52,14 +52,18 @@ OrderBuilder::OrderBuilder(const PipelineProblem &problem)
 void OrderBuilder::addLinks() {
   StageLinks graph = problem.getLinks();
   linksTo.resize(numLanes * 2);
+  linksFrom.resize(numLanes * 2);
   for (Step step : {kForward, kGradient})
     for (int64_t lane = 0; lane < numLanes; ++lane) {
       int64_t stage = stageOf[lane];
       Links &to = linksTo[lane * 2 + step];
       to.begin = links.size();
       for (int64_t from :
-           step == kForward ? graph.before[stage] : graph.after[stage])
-        links.push_back({lane + (from - stage) * numBuckets, lane, step});
+           step == kForward ? graph.before[stage] : graph.after[stage]) {
+        int64_t giver = lane + (from - stage) * numBuckets;
+        linksFrom[giver * 2 + step].push_back(links.size());
+        links.push_back({giver, lane, step});
+      }
       to.end = links.size();
     }
 }
@@ -67,7 +71,9 @@ void OrderBuilder::addLinks() {
 PartialOrder OrderBuilder::getEmpty() const {
   PartialOrder order;
   order.done.resize(numLanes * 3);
-  order.free.resize(problem.getNumMeshes());
+  order.meshes.resize(problem.getNumMeshes());
+  for (auto [mesh, times] : llvm::enumerate(order.meshes))
+    times.end = findEnd(order, mesh);
   updateBound(order);
   return order;
 }
@@ -132,8 +138,8 @@ bool OrderBuilder::hasInput(const PartialOrder &order, int64_t lane,
 std::optional<int64_t> OrderBuilder::findStart(const PartialOrder &order,
                                                int64_t lane, Step step,
                                                size_t &arrival) const {
-  int64_t start = order.free[meshOf[lane]];
-  bool isReady = hasInput(order, lane, step);
+  int64_t start = order.meshes[meshOf[lane]].free;
+  bool isReady = true;
   auto [begin, end] = getLinksTo(lane, step);
   for (size_t link = begin; link < end; ++link) {
     int64_t count = countArrivals(order, link);
@@ -143,7 +149,8 @@ std::optional<int64_t> OrderBuilder::findStart(const PartialOrder &order,
       start = std::max(start, order.arrivals[arrival]);
     arrival += count;
   }
-  return isReady ? std::optional(start) : std::nullopt;
+  return isReady && hasInput(order, lane, step) ? std::optional(start)
+                                                : std::nullopt;
 }
 
 void OrderBuilder::listCandidates(
@@ -175,15 +182,14 @@ void OrderBuilder::append(PartialOrder &order,
     order.arrivals.erase(order.arrivals.begin() + findArrivals(order, link));
   ++order.done[lane * 3 + step];
   // An output is after those that its reader has not taken yet.
-  for (auto [index, link] : llvm::enumerate(links)) {
-    if (link.from != lane || link.step != step)
-      continue;
-    size_t place = findArrivals(order, index) + countArrivals(order, index) - 1;
-    order.arrivals.insert(order.arrivals.begin() + place,
-                          stop +
-                              problem.getHop(stageOf[lane], stageOf[link.to]));
+  for (uint32_t link : getLinksFrom(lane, step)) {
+    size_t place = findArrivals(order, link) + countArrivals(order, link) - 1;
+    int64_t hop = problem.getHop(stageOf[lane], stageOf[links[link].to]);
+    order.arrivals.insert(order.arrivals.begin() + place, stop + hop);
   }
-  order.free[meshOf[lane]] = stop;
+  int64_t mesh = meshOf[lane];
+  order.meshes[mesh].free = stop;
+  order.meshes[mesh].end = findEnd(order, mesh);
   updateBound(order);
 }
 
@@ -213,35 +219,37 @@ int64_t OrderBuilder::findRest(const PartialOrder &order, int64_t stage,
   return rest == 0 ? 0 : std::max(rest, work + least);
 }
 
+int64_t OrderBuilder::findEnd(const PartialOrder &order, int64_t mesh) const {
+  int64_t work = 0, atLeast = 0;
+  for (int32_t stage : stagesOfMesh[mesh]) {
+    for (int64_t lane = stage * numBuckets, end = lane + numBuckets; lane < end;
+         ++lane)
+      for (Step step : {kForward, kGradient, kWeight})
+        work +=
+            (counts[lane] - order.done[lane * 3 + step]) * getCost(lane, step);
+    atLeast = std::max({atLeast, findRest(order, stage, kForward, afterForward),
+                        findRest(order, stage, kGradient, afterGradient)});
+  }
+  return order.meshes[mesh].free + std::max(work, atLeast);
+}
+
 void OrderBuilder::updateBound(PartialOrder &order) const {
   order.bound = order.load = 0;
-  for (auto [mesh, stages] : llvm::enumerate(stagesOfMesh)) {
-    int64_t free = order.free[mesh], work = 0, atLeast = 0;
-    for (int32_t stage : stages) {
-      for (int64_t lane = stage * numBuckets, end = lane + numBuckets;
-           lane < end; ++lane)
-        for (Step step : {kForward, kGradient, kWeight})
-          work += (counts[lane] - order.done[lane * 3 + step]) *
-                  getCost(lane, step);
-      atLeast =
-          std::max({atLeast, findRest(order, stage, kForward, afterForward),
-                    findRest(order, stage, kGradient, afterGradient)});
-    }
-    int64_t rest = free + std::max(work, atLeast);
-    order.bound = std::max(order.bound, rest);
-    order.load += rest;
+  for (const MeshTimes &mesh : order.meshes) {
+    order.bound = std::max(order.bound, mesh.end);
+    order.load += mesh.end;
   }
 }
 
 bool OrderBuilder::isNowhereLater(const PartialOrder &a,
                                   const PartialOrder &b) const {
-  for (auto [left, right] : llvm::zip(a.free, b.free))
-    if (left > right)
+  for (auto [left, right] : llvm::zip(a.meshes, b.meshes))
+    if (left.free > right.free)
       return false;
   // An output that waits for its mesh arrives early enough.
   size_t arrival = 0;
   for (auto [index, link] : llvm::enumerate(links)) {
-    int64_t free = b.free[meshOf[link.to]];
+    int64_t free = b.meshes[meshOf[link.to]].free;
     for (int64_t i = countArrivals(a, index); i > 0; --i, ++arrival)
       if (a.arrivals[arrival] > std::max(b.arrivals[arrival], free))
         return false;

@@ -37,11 +37,15 @@ struct Candidate {
   int64_t stop;
 };
 
+/// When a mesh is free, and when it has done all that is left, at the least.
+struct MeshTimes {
+  int64_t free = 0, end = 0;
+};
+
 struct PartialOrder {
   /// Three for each lane.
   std::vector<int32_t> done;
-  /// When each mesh is free.
-  std::vector<int64_t> free;
+  std::vector<MeshTimes> meshes;
   /// When outputs arrive that have not been taken: for each link, in the order of
   /// microbatches.
   std::vector<int64_t> arrivals;
@@ -94,6 +98,12 @@ private:
   Links getLinksTo(int64_t lane, Step step) const {
     return step == kWeight ? Links() : linksTo[lane * 2 + step];
   }
+  /// The links from an action, by number.
+  llvm::ArrayRef<uint32_t> getLinksFrom(int64_t lane, Step step) const {
+    if (step == kWeight)
+      return {};
+    return linksFrom[lane * 2 + step];
+  }
   /// Where the outputs on a link are.
   size_t findArrivals(const PartialOrder &order, size_t link) const;
   int64_t countArrivals(const PartialOrder &order, size_t link) const;
@@ -105,6 +115,8 @@ private:
   /// done, each microbatch one after the other, and the last has gone to its end.
   int64_t findRest(const PartialOrder &order, int64_t stage, Step step,
                    llvm::ArrayRef<int64_t> after) const;
+  int64_t findEnd(const PartialOrder &order, int64_t mesh) const;
+  /// The bound and the load, from the ends of meshes.
   void updateBound(PartialOrder &order) const;
 
   const PipelineProblem &problem;
@@ -115,7 +127,9 @@ private:
   std::vector<int64_t> counts; ///< Microbatches that go through a lane.
   /// Those of forwards, then those of gradients, by the lane that takes.
   std::vector<Link> links;
-  std::vector<Links> linksTo; ///< Two for each lane.
+  /// Two for each lane. Links to a lane are a range, those from it are not.
+  std::vector<Links> linksTo;
+  std::vector<llvm::SmallVector<uint32_t, 2>> linksFrom;
   /// From the end of an action of a lane to the end of its microbatch, by
   /// lane: after a forward, and after a gradient.
   std::vector<int64_t> afterForward, afterGradient;
