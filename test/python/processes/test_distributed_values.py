@@ -40,7 +40,9 @@ def test_placed_keys_and_scalars_are_those_of_the_program(found):
 
 def test_errors_of_checkify_are_fetched_as_any_value():
     """Of both meshes and of JAX's own checks: the text of `jax.jit`, everywhere."""
-    for report in reports(launch(2, 1, "checked.py")):
+    found = reports(launch(2, 1, "checked.py"))
+    assert len(found) == 2
+    for report in found:
         assert report["found"] == report["wanted"]
         nothing, of_first, of_second, of_jax = report["found"]
         assert nothing is None
@@ -50,7 +52,9 @@ def test_errors_of_checkify_are_fetched_as_any_value():
 
 
 def test_programs_keep_to_themselves_after_thousands_of_fetches():
-    for report in reports(launch(2, 1, "many_fetches.py")):
+    found = reports(launch(2, 1, "many_fetches.py"))
+    assert len(found) == 2
+    for report in found:
         assert report["fetched"] == 2100
         assert report["found"] == [[1.0, 2.0]] * 10
 

@@ -17,6 +17,7 @@ def runs() -> dict:
 
 def test_what_fails_everywhere_keeps_nothing_and_can_be_tried_again(runs):
     found = reports(runs["everywhere"])
+    assert [len(report["errors"]) for report in found] == [4, 4]
     for errors in zip(*(report["errors"] for report in found), strict=True):
         assert any("Out of memory" in error for error in errors)
     for report in found:

@@ -6,7 +6,9 @@ from support.launching import launch, reports
 
 @pytest.fixture(scope="module")
 def found() -> list[dict]:
-    return reports(launch(2, 2, "given.py"))
+    found = reports(launch(2, 2, "given.py"))
+    assert [report["process"] for report in found] == [0, 1]
+    return found
 
 
 def test_what_is_placed_stays_as_it_was_where_the_buffer_is_refilled(found):
@@ -16,7 +18,6 @@ def test_what_is_placed_stays_as_it_was_where_the_buffer_is_refilled(found):
 
 
 def test_large_captured_arrays_are_where_they_are_read_and_nowhere_else(found):
-    assert [report["process"] for report in found] == [0, 1]
     for report in found:
         assert report["constants"] == 2
         assert report["longest line"] < 2000  # None of them is text,

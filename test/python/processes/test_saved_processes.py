@@ -30,6 +30,7 @@ def test_processes_save_one_program_and_load_it_without_a_compiler(spanning):
 def test_a_program_of_one_process_runs_in_two(tmp_path):
     (saved,) = reports(run(1, "save", "apart", tmp_path))
     loaded = reports(run(2, "load", "apart", tmp_path))
+    assert len(loaded) == 2
     for number, report in enumerate(loaded):
         assert report == saved | {"process": number, "compiled": 0}
 
