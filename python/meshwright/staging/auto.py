@@ -12,7 +12,7 @@ import collections
 import dataclasses
 import types
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def divide(
     """
     copied = copies(flat)
     folds = not (is_ordered and any(item.transposes for item in flat.items))
-    order, cuts = _line_up(flat, count, copied, outside, times, folds, homes)
+    order, cuts, is_joint = _line_up(flat, count, copied, outside, times, folds, homes)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
@@ -183,22 +183,27 @@ def divide(
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other, other_cuts = _line_up(
-            flat, count, copied, outside, times, folds, homes, apart
-        )
-        if len(other.items) < count:
+        other = _line_up(flat, count, copied, outside, times, folds, homes, apart)
+        if len(other.order.items) < count:
             break
-        other_stage, found = place_outside(flat, other, other_cuts, copied)
+        other_stage, found = place_outside(flat, other.order, other.cuts, copied)
         if found and found <= apart:
-            order, cuts, stage = other, other_cuts, other_stage
+            (order, cuts, is_joint), stage = other, other_stage
         if found <= apart:
             break
         apart |= found
     _save_at_cuts(flat, stage)
-    is_joint = bool(homes) and cuts == cuts_at_homes(order, homes, count)
     division = _describe(flat, order, cuts, is_joint)
     places = [cut.after for cut in division.cuts]
     return Stages(count, stage, places, {}), division
+
+
+class _LineUp(NamedTuple):
+    """A body in line and its cuts; these are joint if they keep inputs at home."""
+
+    order: Order
+    cuts: list[int]
+    is_joint: bool = False
 
 
 def _line_up(
@@ -210,7 +215,7 @@ def _line_up(
     folds: bool,
     homes: Mapping[Any, int],
     apart: Set[int] = frozenset(),
-) -> tuple[Order, list[int]]:
+) -> _LineUp:
     """A line and its cuts; none if it is too short.
 
     Inputs that have a home are in this stage, if there are such cuts.
@@ -221,9 +226,9 @@ def _line_up(
     """
     order = Lining(flat, copied, apart).order(outside)
     if len(order.items) < count:
-        return order, []
+        return _LineUp(order, [])
     if homes and (found := cuts_at_homes(order, homes, count)) is not None:
-        return order, found
+        return _LineUp(order, found, is_joint=True)
     cuts, worst, sent = _cut(order, count, times)
     if folds:
         folded = Lining(flat, copied, apart).order(outside, folds=True)
@@ -231,8 +236,8 @@ def _line_up(
             other_cuts, other_worst, other_sent = _cut(folded, count, times)
             limit = max(worst, UNEVEN * sum(folded.costs) / count)
             if other_worst <= limit and other_sent < sent:
-                return folded, other_cuts
-    return order, cuts
+                return _LineUp(folded, other_cuts)
+    return _LineUp(order, cuts)
 
 
 def _cut(order: Order, count: int, times: int) -> tuple[list[int], float, float]:
