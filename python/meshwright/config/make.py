@@ -42,6 +42,11 @@ from .options import (
 
 _logger = logging.getLogger(__name__)
 
+# What `by_path` needs unless an option turns it off.
+_INFERRED = dict.fromkeys(
+    ("mpmd_infer_transfers", "mpmd_infer_cross_mesh_reductions"), True
+)
+
 
 def make_config(
     topology: Topology,
@@ -114,11 +119,7 @@ def make_config(
     if isinstance(name_to_mesh_assignment, ByPath):
         placement, name_to_mesh_assignment = name_to_mesh_assignment, {}
         check_meshes("by_path", placement.mesh_names, topology)
-        inferred = ("mpmd_infer_transfers", "mpmd_infer_cross_mesh_reductions")
-        partitioning_options = {
-            **dict.fromkeys(inferred, True),
-            **(partitioning_options or {}),
-        }
+        partitioning_options = _INFERRED | dict(partitioning_options or {})
     elif name_to_mesh_assignment is None:
         name_to_mesh_assignment = {}
     meshes_of_stages = stage_meshes(stage_to_mesh, topology)
@@ -130,23 +131,8 @@ def make_config(
     )
     check_meshes("input_mesh_assignment", given, topology)
     check_meshes("output_mesh_assignment", wanted, topology)
-    if name_to_stage_assignment is not None:
-        check_mapping("name_to_stage_assignment", name_to_stage_assignment, "{'f': 0}")
-    stages = dict(name_to_stage_assignment or {})
-    for name, stage in stages.items():
-        text = f"name_to_stage_assignment: stage of {name!r} must be an int"
-        check_type(text, stage, numbers.Integral)
-        if name not in name_to_mesh_assignment and placement is None:
-            _logger.warning(
-                "%s. A name without a mesh has no stage",
-                unknown_name("name_to_stage_assignment", name, name_to_mesh_assignment),
-            )
-        if stage < 0:
-            raise ValueError(
-                f"name_to_stage_assignment: stage of {name!r} must not be negative, "
-                f"got {stage}"
-            )
-        stages[name] = int(stage)  # It may be one of NumPy.
+    known = name_to_mesh_assignment if placement is None else None
+    stages = _checked_stages(name_to_stage_assignment, known)
     if pipeline_schedule is not None:
         check_type(
             "pipeline_schedule: must be a PipelineSchedule",
@@ -176,6 +162,29 @@ def make_config(
         towers=check_towers(towers, topology),
         schedule_name=with_compiler_name(options or {}).get(SCHEDULE_OPTION),
     )
+
+
+def _checked_stages(
+    stages: NameToStageAssignment | None, known: NameToMeshAssignment | None
+) -> dict[str, int]:
+    """The stages of names; warns about a name that is not in `known`, if given."""
+    if stages is not None:
+        check_mapping("name_to_stage_assignment", stages, "{'f': 0}")
+    for name, stage in (stages or {}).items():
+        text = f"name_to_stage_assignment: stage of {name!r} must be an int"
+        check_type(text, stage, numbers.Integral)
+        if known is not None and name not in known:
+            _logger.warning(
+                "%s. A name without a mesh has no stage",
+                unknown_name("name_to_stage_assignment", name, known),
+            )
+        if stage < 0:
+            raise ValueError(
+                f"name_to_stage_assignment: stage of {name!r} must not be negative, "
+                f"got {stage}"
+            )
+    # A stage may be an integer of NumPy.
+    return {name: int(stage) for name, stage in (stages or {}).items()}
 
 
 def _mesh_of(leaf: Any) -> Mesh | AbstractMesh | None:
