@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from ..aot.names import parse_target
+from ..aot.names import Target, parse_target
 from ..compiler.native import extension
 from ..core.files import whole_file
 from ..core.names import check_type
@@ -141,43 +141,14 @@ def plan(
       ['mesh0', 0]
     """
     text, is_program = _text_of(layers, batch, dtype)
-    place = None
-    if compile is not None:
-        if compile < 1:
-            raise ValueError(f"plan: compile={compile}; expected 1 layout or more")
-        if not is_program:
-            raise ValueError(
-                "plan: figures of layers cannot be compiled; give the program, a "
-                "lowered function or a file.mlir"
-            )
-    elif target is not None:
-        raise ValueError(
-            "plan: a target is what layouts are compiled for; say how many of them, "
-            "compile=3, or name device and devices"
-        )
-    if target is not None:
-        if device is not None or devices is not None:
-            raise ValueError(
-                f"plan: the target {target!r} says which devices there are, and how "
-                "many; leave out device and devices"
-            )
-        place = parse_target(target)
-        device, devices = place.entry, place.count
-    device = os.fspath(device or "h100")
-    if devices is None:
-        raise ValueError("plan: expected the number of devices, devices=16")
-    if compile is not None and place is None:
-        place = find_target(device, devices)
-    if memory is None:
-        memory = ""
-    elif not isinstance(memory, str):
-        memory = f"{memory:.0f}"  # Without an exponent.
+    _check_compile(compile, target, is_program)
+    device, devices, place = _devices_of(device, devices, target, compile)
     answer, lines = extension().plan(
         text,
         is_program,
         device,
         devices,
-        memory,
+        _memory_text(memory),
         several("plan", "schedules", schedules),
         several("plan", "microbatches", microbatches),
         several("plan", "meshes", meshes),
@@ -191,6 +162,57 @@ def plan(
         )
         lines = f"{candidates[0].text}{candidates_text(candidates, place)}"
         found |= answer_of(candidates, place)
+    return _plan_of(found, candidates, lines.rstrip("\n"))
+
+
+def _check_compile(compile: int | None, target: str | None, is_program: bool) -> None:
+    """Refuses a number of layouts or a target that nothing can be compiled for."""
+    if compile is None:
+        if target is not None:
+            raise ValueError(
+                "plan: a target is what layouts are compiled for; say how many of "
+                "them, compile=3, or name device and devices"
+            )
+        return
+    if compile < 1:
+        raise ValueError(f"plan: compile={compile}; expected 1 layout or more")
+    if not is_program:
+        raise ValueError(
+            "plan: figures of layers cannot be compiled; give the program, a "
+            "lowered function or a file.mlir"
+        )
+
+
+def _devices_of(
+    device: str | os.PathLike | None,
+    devices: int | None,
+    target: str | None,
+    compile: int | None,
+) -> tuple[str, int, Target | None]:
+    """The device, the number of devices, and what to compile for, if anything."""
+    if target is not None:
+        if device is not None or devices is not None:
+            raise ValueError(
+                f"plan: the target {target!r} says which devices there are, and how "
+                "many; leave out device and devices"
+            )
+        place = parse_target(target)
+        return place.entry, place.count, place
+    device = os.fspath(device or "h100")
+    if devices is None:
+        raise ValueError("plan: expected the number of devices, devices=16")
+    return device, devices, None if compile is None else find_target(device, devices)
+
+
+def _memory_text(memory: str | float | None) -> str:
+    if memory is None or isinstance(memory, str):
+        return memory or ""
+    return f"{memory:.0f}"  # Without an exponent.
+
+
+def _plan_of(
+    found: Mapping[str, Any], candidates: Sequence[Candidate], text: str
+) -> Plan:
     best = found["plan"]
     return Plan(
         step_seconds=best["step_s"],
@@ -206,7 +228,7 @@ def plan(
         runner_up=found.get("runner_up"),
         why=found.get("why", ""),
         candidates=tuple(candidates),
-        text=lines.rstrip("\n"),
+        text=text,
         _answer=found,
     )
 
