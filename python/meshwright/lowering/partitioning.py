@@ -209,20 +209,9 @@ def lower_traced(
         }
     first = next(iter(lowered))
     signature = _signature(lowered[first], name, requested, config.placement)
-
-    def partition(signature: ProgramSignature, tied: Mapping[int, Any]) -> Any:
-        found = {}
-        for platform, stablehlo in lowered.items():
-            text, on_host[:] = _text(
-                stablehlo, signature, requested, external, config, tied
-            )
-            found[platform] = _partition(text, signature, config)
-        return found
-
-    on_host: list[int] = []
-    shardings: Mapping[int, Any] = {}
+    modules = _Modules(lowered, requested, external, config)
     try:
-        results = partition(signature, shardings)
+        results, on_host = modules.partition(signature, {})
     except RuntimeError:
         if not hoisted.outside:
             raise
@@ -230,22 +219,13 @@ def lower_traced(
         return lower_traced(
             traced, name, uncut, requested, external, given, hoists_outside=False
         )
-    if on_host or requested.tie_state:
-        # Where arguments are decides what else to ask for, all of it at once.
-        found = io_specs(json.loads(results[first].io), signature, config.topology)
-        signature, found = _with_host_inputs(signature, on_host, found)
-        if requested.tie_state:
-            signature, shardings = tie(
-                found, signature, _given_outputs(requested, signature, config)
-            )
-        if on_host or shardings:
-            results = partition(signature, shardings)
+    signature, shardings = modules.assign_more(signature, results[first].io, on_host)
+    if on_host or shardings:
+        results, _ = modules.partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
 
     def explain(value: str) -> tuple[str, str]:
-        text, _ = _text(
-            lowered[first], signature, requested, external, config, shardings
-        )
+        text, _ = modules.text(first, signature, shardings)
         return _explain(text, signature, config, value)
 
     def lower_whole() -> jax.stages.Lowered:
@@ -261,6 +241,68 @@ def lower_traced(
         explain,
         lower_whole,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Modules:
+    """One program as modules by platform, and what the user asked of it.
+
+    Attributes:
+      lowered: the modules.
+      requested, external: as `lower_traced` takes them.
+      config: the config of the cut program.
+    """
+
+    lowered: Mapping[str, jax.stages.Lowered]
+    requested: RequestedShardings
+    external: Mapping[int, Any]
+    config: Config
+
+    def text(
+        self, platform: str, signature: ProgramSignature, tied: Mapping[int, Any]
+    ) -> tuple[str, list[int]]:
+        """The text of a module, and the flat inputs that are in host memory."""
+        return _text(
+            self.lowered[platform],
+            signature,
+            self.requested,
+            self.external,
+            self.config,
+            tied,
+        )
+
+    def partition(
+        self, signature: ProgramSignature, tied: Mapping[int, Any]
+    ) -> tuple[dict[str, Any], list[int]]:
+        """The partitioned programs, and the flat inputs that are in host memory."""
+        found, on_host = {}, []
+        for platform in self.lowered:
+            text, on_host = self.text(platform, signature, tied)
+            found[platform] = _partition(text, signature, self.config)
+        return found, on_host
+
+    def assign_more(
+        self, signature: ProgramSignature, io: str, on_host: Sequence[int]
+    ) -> tuple[ProgramSignature, Mapping[int, Any]]:
+        """What else to ask for once it is known where arguments are, all at once.
+
+        Args:
+          signature: the program.
+          io: where the compiler puts inputs and outputs, as JSON.
+          on_host: flat inputs in host memory.
+
+        Returns:
+          The program with these inputs, and with state tied if that was requested;
+          and the shardings of the outputs that are tied.
+        """
+        if not on_host and not self.requested.tie_state:
+            return signature, {}
+        found = io_specs(json.loads(io), signature, self.config.topology)
+        signature, found = _with_host_inputs(signature, on_host, found)
+        if not self.requested.tie_state:
+            return signature, {}
+        given = _given_outputs(self.requested, signature, self.config)
+        return tie(found, signature, given)
 
 
 def _known_inputs(in_shardings: PyTree, call_tree: Any) -> dict[int, Any]:
