@@ -21,6 +21,7 @@ microbatch. The name in the literature: gradient accumulation.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import itertools
@@ -97,7 +98,6 @@ def accumulate(
         `jax.random.split(key, microbatches)[i]`.
       accumulate_dtype: the type of sums and means of real floating-point results,
         such as `"float32"` for gradients in bfloat16; by default that of the result.
-
       sequence_chunks: into how many chunks each microbatch is cut along its sequence,
         or their lengths (`chunk_lengths`). `fn` is then not a gradient, but the loss
         of a chunk: it gets the carry as a further positional argument, None for the
@@ -139,61 +139,111 @@ def accumulate(
     if sequence_chunks is not None:
         _check_chunked(reduce, has_aux)
 
+    accumulation = _Accumulation(
+        fn,
+        count,
+        reduce,
+        has_aux,
+        batch_argnums,
+        rng_argnums,
+        wanted_dtype,
+        sequence_chunks,
+        sequence_axes,
+    )
+
     @functools.wraps(fn)
     def accumulated(*args, **kwargs):
+        return accumulation.run(args, kwargs)
+
+    return accumulated
+
+
+@dataclasses.dataclass(frozen=True)
+class _Accumulation:
+    """What `accumulate` was given, checked as far as that needs no arguments."""
+
+    fn: Callable[..., Any]
+    count: int
+    reduce: Any
+    has_aux: bool | None
+    batch_argnums: int | Sequence[int]
+    rng_argnums: int | Sequence[int]
+    wanted_dtype: Any
+    sequence_chunks: int | Sequence[int] | None
+    sequence_axes: Any
+
+    def run(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The reduced result of all microbatches."""
         # Whether there are 64 bits may have been set since.
-        dtype = wanted_dtype and jax.dtypes.canonicalize_dtype(wanted_dtype)
-        batch = positions(_WHAT, "batch_argnums", batch_argnums, len(args))
-        keys = positions(_WHAT, "rng_argnums", rng_argnums, len(args))
+        dtype = self.wanted_dtype and jax.dtypes.canonicalize_dtype(self.wanted_dtype)
+        batch = positions(_WHAT, "batch_argnums", self.batch_argnums, len(args))
+        keys = positions(_WHAT, "rng_argnums", self.rng_argnums, len(args))
         if both := sorted(set(batch) & set(keys)):
             raise ValueError(
                 f"{_WHAT}: argument {both[0]} is both in batch_argnums and in "
                 "rng_argnums; keys are split by rng_argnums alone"
             )
-        parts = split(_WHAT, {index: args[index] for index in batch}, count)
-        if sequence_chunks is not None:
-            if any(shapes_of(part) != shapes_of(parts[0]) for part in parts):
-                raise ValueError(
-                    f"{_WHAT}: microbatches of different shapes with sequence_chunks; "
-                    "give all sequences one length, or leave sequence_chunks out"
-                )
-            cuts = find_cuts(_WHAT, parts[0], sequence_axes, sequence_chunks)
-            chunks = [cut(_WHAT, part, sequence_axes, cuts) for part in parts]
-            for index in keys:
-                units = itertools.chain.from_iterable(chunks)
-                number = count * len(cuts.lengths)
-                for part, key in zip(
-                    units, _keys(index, args[index], number), strict=True
-                ):
-                    part[index] = key
-            chunked = Chunked(_WHAT, fn, reduce == _MEAN, dtype)
-            run = chunked.calls if compat.is_staged() else chunked.eagerly
-            result = run(args, kwargs, chunks, cuts)
-            return guarded(result, chunked.numbers, len(cuts.lengths))
-        for index in keys:
-            for part, key in zip(parts, _keys(index, args[index], count), strict=True):
-                part[index] = key
+        parts = split(_WHAT, {index: args[index] for index in batch}, self.count)
+        if self.sequence_chunks is not None:
+            return self._run_chunks(args, kwargs, parts, keys, dtype)
+        _add_keys(parts, args, keys)
         if compat.is_staged():
-            calls = _Calls(fn, reduce, has_aux, count, dtype)
+            calls = _Calls(self.fn, self.reduce, self.has_aux, self.count, dtype)
             return guarded(calls.run(args, kwargs, parts), calls.numbers)
+        return self._run_eagerly(args, kwargs, parts, dtype)
+
+    def _run_chunks(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        parts: Sequence[dict[int, Any]],
+        keys: Sequence[int],
+        dtype: Any,
+    ) -> Any:
+        """The same with each microbatch cut along its sequence."""
+        if any(shapes_of(part) != shapes_of(parts[0]) for part in parts):
+            raise ValueError(
+                f"{_WHAT}: microbatches of different shapes with sequence_chunks; "
+                "give all sequences one length, or leave sequence_chunks out"
+            )
+        cuts = find_cuts(_WHAT, parts[0], self.sequence_axes, self.sequence_chunks)
+        chunks = [cut(_WHAT, part, self.sequence_axes, cuts) for part in parts]
+        _add_keys(list(itertools.chain.from_iterable(chunks)), args, keys)
+        chunked = Chunked(_WHAT, self.fn, self.reduce == _MEAN, dtype)
+        run = chunked.calls if compat.is_staged() else chunked.eagerly
+        result = run(args, kwargs, chunks, cuts)
+        return guarded(result, chunked.numbers, len(cuts.lengths))
+
+    def _run_eagerly(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        parts: Sequence[dict[int, Any]],
+        dtype: Any,
+    ) -> Any:
+        """The same outside of any trace: one microbatch after the other."""
         every = [_of_part(args, part) for part in parts]
         # Copies: NNX variables in a result are the same objects every time.
         results = [
-            jax.tree.map(lambda leaf: leaf, fn(*args, **kwargs)) for args in every
+            jax.tree.map(lambda leaf: leaf, self.fn(*own, **kwargs)) for own in every
         ]
-        kinds = _kinds(fn, reduce, has_aux, results[0])
+        kinds = _kinds(self.fn, self.reduce, self.has_aux, results[0])
         columns = zip(*map(jax.tree.leaves, results), strict=True)
-        return guarded(
-            jax.tree.unflatten(
-                jax.tree.structure(results[0]),
-                [
-                    _reduced(kind, column, range(count), dtype)
-                    for kind, column in zip(kinds, columns, strict=True)
-                ],
-            )
-        )
+        leaves = [
+            _reduced(kind, column, range(self.count), dtype)
+            for kind, column in zip(kinds, columns, strict=True)
+        ]
+        return guarded(jax.tree.unflatten(jax.tree.structure(results[0]), leaves))
 
-    return accumulated
+
+def _add_keys(
+    parts: Sequence[dict[int, Any]], args: Sequence[Any], indices: Sequence[int]
+) -> None:
+    """Gives each part a key of its own for each argument that is one."""
+    for index in indices:
+        keys = _keys(index, args[index], len(parts))
+        for part, key in zip(parts, keys, strict=True):
+            part[index] = key
 
 
 def _of_part(args: Sequence[Any], part: Mapping[int, Any]) -> tuple[Any, ...]:
