@@ -46,23 +46,72 @@ def best_cuts(line: Line, parts: int) -> list[int]:
       Positions c, ascending, so that part k has the positions from c[k - 1] on and
       below c[k]. Each part has a position at least.
     """
-    if parts == 1:
-        return []
-    total = np.concatenate([[0.0], np.cumsum(line.cost, dtype=float)])
-    mean = total[-1] / parts
-    limit = max(SLACK * mean, 1e-12)
-    found = _cheapest(line, total, parts, limit)
-    if found is None:
-        found = _cheapest(line, total, parts, _MORE * _least_maximum(total, parts))
+    found = best_cuts_within(line, [(1, len(line.cost) - 1)] * (parts - 1))
     assert found is not None, "the least maximum is possible"
     return found
 
 
-def _cheapest(
-    line: Line, total: np.ndarray, parts: int, limit: float
+def best_cuts_within(line: Line, ranges: Sequence[tuple[int, int]]) -> list[int] | None:
+    """Where to cut, with each cut in its range.
+
+    Args:
+      line: n positions.
+      ranges: the first and the last position of each cut.
+
+    Returns:
+      Positions as of `best_cuts`; None if there are none in these ranges.
+    """
+    if not ranges:
+        return []
+    total = _totals(line.cost)
+    mean = total[-1] / (len(ranges) + 1)
+    limit = max(SLACK * mean, 1e-12)
+    found = _cheapest(line, _first_below(total, limit), ranges)
+    if found is None:
+        least = _least_maximum(total, ranges)
+        if np.isfinite(least):
+            found = _cheapest(line, _first_below(total, _MORE * least), ranges)
+    return found
+
+
+def cuts_of_several(
+    line: Line, costs: Sequence[Sequence[float]], limits: Sequence[float], parts: int
 ) -> list[int] | None:
-    """The cuts that send least, if no part costs more than `limit`."""
-    count = len(total) - 1
+    """Where to cut bodies that are in one line so that the least is sent.
+
+    Args:
+      line: n positions.
+      costs: of each body, its cost at each position.
+      limits: of each body, what a part of it may cost.
+      parts: into how many parts.
+
+    Returns:
+      Positions as of `best_cuts`; None if no cuts keep the limits.
+    """
+    lows = [
+        _first_below(_totals(cost), limit)
+        for cost, limit in zip(costs, limits, strict=True)
+    ]
+    ranges = [(1, len(line.cost) - 1)] * (parts - 1)
+    return _cheapest(line, np.max(lows, axis=0), ranges)
+
+
+def _totals(cost: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The cost of what is below each position, and of all."""
+    return np.concatenate([[0.0], np.cumsum(cost, dtype=float)])
+
+
+def _first_below(total: np.ndarray, limit: float) -> np.ndarray:
+    """The first position from which a part that ends before c stays in the limit."""
+    return np.searchsorted(total, total - limit * (1 + 1e-9), side="left")
+
+
+def _cheapest(
+    line: Line, low: np.ndarray, ranges: Sequence[tuple[int, int]]
+) -> list[int] | None:
+    """The cuts that send least, if no part that ends before c begins before low[c]."""
+    total = _totals(line.cost)
+    count, parts = len(total) - 1, len(ranges) + 1
     mean = max(total[-1] / parts, 1e-12)
     scale = max(float(line.crossing.max(initial=0)), 1.0)
     # best[c]: the least for the positions below c in this many parts.
@@ -71,12 +120,10 @@ def _cheapest(
     previous: list[np.ndarray] = []
     fee = np.concatenate([line.crossing / scale, [0.0]])
     fee[0] = 0
-    # The first position from which a part that ends before c stays in the limit.
-    low = np.searchsorted(total, total - limit * (1 + 1e-9), side="left")
-    for _ in range(parts):
+    for first, last in (*ranges, (count, count)):
         after = np.full(count + 1, np.inf)
         source = np.zeros(count + 1, dtype=int)
-        for c in range(1, count + 1):
+        for c in range(first, last + 1):
             a = low[c]
             if a >= c:
                 continue
@@ -96,15 +143,15 @@ def _cheapest(
     return sorted(cuts)[1:]
 
 
-def _least_maximum(total: np.ndarray, parts: int) -> float:
-    """The least that the costliest of this many parts can cost."""
+def _least_maximum(total: np.ndarray, ranges: Sequence[tuple[int, int]]) -> float:
+    """The least that the costliest part can cost; infinite if there are no cuts."""
     count = len(total) - 1
-    worst = total.copy()
+    worst = np.full(count + 1, np.inf)
     worst[0] = 0
-    for part in range(1, parts):
+    for first, last in (*ranges, (count, count)):
         after = np.full(count + 1, np.inf)
-        for c in range(part + 1, count + 1):
-            after[c] = np.maximum(worst[part:c], total[c] - total[part:c]).min()
+        for c in range(first, last + 1):
+            after[c] = np.maximum(worst[:c], total[c] - total[:c]).min()
         worst = after
     return float(worst[count])
 

@@ -10,16 +10,22 @@ and in another one of the second, and would be sent between them in each step.
   line     G0 G1 | D0 D1        both, where each weight is in one place
 
 The lines of the bodies are merged where they read the same weight: at a longest
-sequence of weights that is in the same order in both. The merged line is cut as if it
-were one body, and each weight is at home in the stage that it is in there.
+sequence of weights that is in the same order in both. Of the cuts of the merged line
+that keep the costliest stages of each body below some limits, the one that sends least
+gives each weight a home, and each body is cut as evenly as the homes of its weights
+allow. Tried are limits from nearly even ones to `UNEVEN`; what counts is the sum of how
+uneven the bodies are then, and of how much is sent.
 """
 
 from __future__ import annotations
 
 import bisect
+import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import call_p
@@ -27,10 +33,12 @@ from ..tracing.scopes import body_of, identity_of_body
 from .costs import bytes_of
 from .line import Order
 from .origins import Origins
-from .search import best_cuts, make_line
+from .search import SLACK, best_cuts, best_cuts_within, cuts_of_several, make_line
 
 # The costliest stages may cost this many times the mean where weights stay for it.
 UNEVEN = 1.5
+# How much above the mean limits of stages are tried.
+_MORE = (SLACK - 1, 0.2, 0.3, 0.4, UNEVEN - 1)
 
 
 def is_call(eqn: Any) -> bool:
@@ -126,45 +134,96 @@ class Lined:
         return found
 
 
-def find_homes(bodies: Sequence[Lined], count: int) -> dict[Any, int]:
-    """The stage of each weight, so that all bodies have it there.
+@dataclasses.dataclass(frozen=True)
+class _Joint:
+    """Cuts of several bodies in the same places.
+
+    Attributes:
+      homes: the stage of each weight that several bodies read.
+      worst: what the costliest stages of all bodies cost together.
+      sent: the bytes that a step sends.
+    """
+
+    homes: Mapping[Any, int]
+    worst: float
+    sent: int
+
+
+def find_homes(bodies: Sequence[Lined], count: int) -> Mapping[Any, int]:
+    """The stage of each weight that several bodies read, so that all have it there.
 
     Returns:
       Nothing if the bodies share no weights, if they have them in the same stages
       anyway, or if cut in the same places they send more or are too uneven.
     """
-    line = _Merged()
+    merged = _Merged()
     for body in sorted(bodies, key=lambda body: -len(body.order.items)):
-        line.add(body)
-    if not line.is_shared or any(len(body.order.items) < count for body in bodies):
+        merged.add(body)
+    if not merged.is_shared or any(len(body.order.items) < count for body in bodies):
         return {}
-    cuts = best_cuts(make_line(line.costs, line.spans()), count)
-    stages = [[bisect.bisect_right(cuts, at) for at in p] for p in line.positions]
-    apart = [_stages_apart(body, count) for body in line.bodies]
-    if any(len(set(found)) < count for found in stages):
+    mean = sum(merged.costs) / count
+    apart = _sent(merged.bodies, [_stages_apart(b, count) for b in merged.bodies])
+    found = [
+        joint
+        for cuts in _cuts_of_merged(merged, count)
+        if (joint := _joint(merged, cuts, count)) is not None
+        and joint.worst <= UNEVEN * mean
+        and joint.sent < apart
+    ]
+    if not found:
         return {}
-    worst, mean = 0.0, sum(line.costs) / count
-    for body, found in zip(line.bodies, stages, strict=True):
-        costs = [0.0] * count
-        for stage, cost in zip(found, body.order.costs, strict=True):
-            costs[stage] += cost * body.times
-        worst += max(costs)
-    if worst > UNEVEN * mean or _sent(line.bodies, stages) >= _sent(line.bodies, apart):
-        return {}
+    return min(found, key=lambda one: one.worst / mean + one.sent / apart).homes
+
+
+def _cuts_of_merged(merged: _Merged, count: int) -> Iterator[list[int]]:
+    """Cuts of a merged line that keep the stages of each body below some limit."""
+    line = make_line(merged.costs, merged.spans())
+    costs = [
+        np.bincount(at, np.multiply(body.order.costs, body.times), len(merged.costs))
+        for body, at in zip(merged.bodies, merged.positions, strict=True)
+    ]
+    means = [cost.sum() / count for cost in costs]
+    tried: list[list[int]] = []
+    for more in _MORE:
+        # Each body as uneven as the others, or one of them alone.
+        for own in (None, *range(len(means))):
+            extra = means if own is None else np.eye(len(means))[own] * sum(means)
+            limits = np.add(means, np.multiply(extra, more))
+            cuts = cuts_of_several(line, costs, [*limits], count)
+            if cuts is not None and cuts not in tried:
+                tried.append(cuts)
+                yield cuts
+
+
+def _joint(merged: _Merged, cuts: Sequence[int], count: int) -> _Joint | None:
+    """Bodies with the homes of weights in a cut line; None where that is impossible."""
+    read = collections.Counter(w for body in merged.bodies for w in body.places())
     homes = {}
-    for weight, (first, last) in line.weights.items():
+    for weight, (first, last) in merged.weights.items():
         stage = bisect.bisect_right(cuts, first)
-        if stage == bisect.bisect_right(cuts, last):
+        if read[weight] > 1 and stage == bisect.bisect_right(cuts, last):
             homes[weight] = stage
-    return homes
+    worst, stages = 0.0, []
+    for body in merged.bodies:
+        own = {var: homes[w] for var, w in body.weights.items() if w in homes}
+        made = cuts_at_homes(body.order, own, count)
+        if made is None:
+            return None
+        parts = np.split(np.asarray(body.order.costs), made)
+        worst += body.times * max(part.sum() for part in parts)
+        stages.append(_stages(made, body))
+    return _Joint(homes, float(worst), _sent(merged.bodies, stages))
 
 
 def _stages_apart(body: Lined, count: int) -> list[int]:
     """The stage of each position of a body that is divided by itself."""
     order = body.order
     spans = [*order.spans, *order.inputs.values()]
-    cuts = best_cuts(make_line(order.costs, spans), count)
-    return [bisect.bisect_right(cuts, at) for at in range(len(order.items))]
+    return _stages(best_cuts(make_line(order.costs, spans), count), body)
+
+
+def _stages(cuts: Sequence[int], body: Lined) -> list[int]:
+    return [bisect.bisect_right(cuts, at) for at in range(len(body.order.items))]
 
 
 def _sent(bodies: Sequence[Lined], stages: Sequence[Sequence[int]]) -> int:
@@ -280,22 +339,22 @@ def cuts_at_homes(
 ) -> list[int] | None:
     """Where to cut a line so that each weight is in its stage; None if that is nowhere.
 
+    Of these cuts it is the best one, as of a line without homes.
+
     Args:
       order: the line.
       homes: stages of inputs in `order.inputs`.
       count: the number of stages.
     """
-    sent = make_line(order.costs, [*order.spans, *order.inputs.values()]).crossing
-    cuts: list[int] = []
+    ranges = []
     for stage in range(1, count):
-        low, high = (cuts[-1] if cuts else 0) + 1, len(order.items) - (count - stage)
+        low, high = stage, len(order.items) - (count - stage)
         for var, home in homes.items():
             if var not in order.inputs:
                 continue
             first, last, _ = order.inputs[var]
             low = max(low, last + 1) if home < stage else low
             high = min(high, first) if home >= stage else high
-        if low > high:
-            return None
-        cuts.append(min(range(low, high + 1), key=lambda cut: (sent[cut], cut)))
-    return cuts
+        ranges.append((low, high))
+    line = make_line(order.costs, [*order.spans, *order.inputs.values()])
+    return best_cuts_within(line, ranges)

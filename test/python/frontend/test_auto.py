@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import Mesh
-from meshwright.staging.search import SLACK, Line, best_cuts, make_line
+from meshwright.staging.search import (
+    SLACK,
+    Line,
+    best_cuts,
+    best_cuts_within,
+    cuts_of_several,
+    make_line,
+)
 
 import meshwright as mw
 
@@ -224,6 +231,37 @@ def test_search_finds_what_trying_all_finds():
         assert worst(found) <= limit * (1 + 1e-6)
         assert line.crossing[found].sum() == least
     assert best_cuts(Line(np.ones(3), np.zeros(3)), 1) == []
+
+
+def test_search_in_ranges_finds_what_trying_all_finds():
+    rng = np.random.default_rng(0)
+    for count, parts in [(7, 2), (8, 3), (9, 4)] * 10:
+        line = Line(rng.integers(1, 10, count).astype(float), rng.random(count))
+        ranges = [sorted(rng.integers(1, count, 2)) for _ in range(parts - 1)]
+
+        def worst(cuts, line=line):
+            return max(part.sum() for part in np.split(line.cost, cuts))
+
+        ways = [
+            cuts
+            for cuts in itertools.combinations(range(1, count), parts - 1)
+            if all(a <= c <= b for c, (a, b) in zip(cuts, ranges, strict=True))
+        ]
+        found = best_cuts_within(line, ranges)
+        assert (found is None) == (not ways)
+        if ways:
+            least = min(map(worst, ways))
+            limit = max(SLACK * line.cost.sum() / parts, least)
+            assert tuple(found) in ways
+            assert worst(found) <= 1.02 * limit * (1 + 1e-6)
+
+
+def test_cuts_of_several_bodies_keep_the_limit_of_each():
+    first, second = [4.0, 1, 1, 1, 1], [1.0, 1, 1, 1, 4]
+    line = Line(np.add(first, second), np.array([0.0, 3, 1, 2, 3]))
+    assert cuts_of_several(line, [first, second], [5.0, 6.0], 2) == [2]
+    assert cuts_of_several(line, [first, second], [6.0, 5.0], 2) == [3]
+    assert cuts_of_several(line, [first, second], [4.0, 4.0], 2) is None
 
 
 def test_other_programs():

@@ -128,3 +128,17 @@ def test_models_that_share_nothing_have_a_pipeline_each():
     homes = jitted.lower(state, tuple(rows)).function_mesh_assignment.input_meshes[0][0]
     for layers in homes:
         assert [layer["w"] for layer in layers] == ["m0", "m0", "m1", "m1"]
+
+
+@pytest.mark.parametrize("layers", [4, 8])
+def test_weights_of_two_losses_stay_on_three_meshes(layers):
+    models = [make(0, layers), make(1, layers)]
+    optimizer = optax.sgd(1e-2)
+    state = models, list(map(optimizer.init, models))
+    batch = tuple(np.ones((2, MICROBATCHES * ROWS, WIDTH), "f"))
+    meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(3)}
+    jitted = mw.auto(make_step(GAN, optimizer, is_accumulated=True), meshes)
+    items = jitted.lower(state, batch).partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) < WEIGHT
+    assert max(division.evenness for division in jitted.divisions) < 1.6
