@@ -8,6 +8,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <optional>
 
 using namespace meshwright;
@@ -24,13 +25,37 @@ static constexpr size_t kMinCount = 3, kMinSaved = 4;
 static constexpr size_t kContext = 16, kMaxCandidates = 4;
 
 namespace {
+/// Polynomial hashes of the parts of a list.
+class PartHashes {
+public:
+  explicit PartHashes(llvm::ArrayRef<RangeEntry> entries);
+
+  /// Whether a part may be there three times in a row, with the same step of each number.
+  /// If not, it is not; if so, it almost always is.
+  bool mayRepeat(size_t first, size_t length) const {
+    size_t second = first + length, third = second + length;
+    return get(forms, first, 2 * length) == get(forms, second, 2 * length) &&
+           get(numbers, third, length) - get(numbers, second, length) ==
+               get(numbers, second, length) - get(numbers, first, length);
+  }
+
+private:
+  uint64_t get(llvm::ArrayRef<uint64_t> beginnings, size_t first,
+               size_t length) const {
+    return beginnings[first + length] - beginnings[first] * powers[length];
+  }
+
+  /// Of the beginnings of a list; those of numbers are linear in them, modulo 2^32.
+  std::vector<uint64_t> forms{0}, numbers{0}, powers{1};
+};
+
 /// The search in one list. `looks` says by a hash what the repetitions of an entry have
 /// in common.
 class RangeFinder {
 public:
   RangeFinder(llvm::ArrayRef<RangeEntry> entries,
               llvm::ArrayRef<uint64_t> looks)
-      : entries(entries), nextAlone(findNext(looks, 1)),
+      : entries(entries), hashes(entries), nextAlone(findNext(looks, 1)),
         nextInContext(findNext(looks, kContext)) {}
 
   std::vector<Range> find() const;
@@ -43,10 +68,26 @@ private:
   bool hasSameStep(size_t index, size_t length) const;
 
   llvm::ArrayRef<RangeEntry> entries;
+  PartHashes hashes;
   /// The next entry that looks like an entry, alone and with those that follow.
   std::vector<size_t> nextAlone, nextInContext;
 };
 } // namespace
+
+PartHashes::PartHashes(llvm::ArrayRef<RangeEntry> entries) {
+  constexpr uint64_t kBase = 0x9e3779b97f4a7c15;
+  for (std::vector<uint64_t> *list : {&forms, &numbers, &powers})
+    list->reserve(entries.size() + 1);
+  for (const RangeEntry &entry : entries) {
+    uint64_t sum = 0;
+    for (unsigned number : entry.numbers)
+      sum = sum * kBase + number;
+    forms.push_back(forms.back() * kBase + entry.numbers.size() * kBase +
+                    entry.kind);
+    numbers.push_back(numbers.back() * kBase + (sum << 32));
+    powers.push_back(powers.back() * kBase);
+  }
+}
 
 std::vector<size_t> RangeFinder::findNext(llvm::ArrayRef<uint64_t> looks,
                                           size_t context) {
@@ -76,6 +117,8 @@ bool RangeFinder::hasSameStep(size_t index, size_t length) const {
 }
 
 size_t RangeFinder::countRepetitions(size_t first, size_t length) const {
+  if (!hashes.mayRepeat(first, length))
+    return 1; // Of most candidates, whose entries need not be compared.
   size_t index = first + length;
   for (; index < entries.size(); ++index) {
     const RangeEntry &before = entries[index - length];
@@ -125,6 +168,12 @@ std::vector<Range> meshwright::findRanges(llvm::ArrayRef<RangeEntry> entries) {
 }
 
 std::vector<Range> meshwright::findRanges(llvm::ArrayRef<unsigned> numbers) {
+  if (numbers.size() <= kMinSaved) { // Such lists are most of all lists.
+    std::vector<Range> alone;
+    for (size_t index : llvm::seq(numbers.size()))
+      alone.push_back({index, 1, 1});
+    return alone;
+  }
   std::vector<RangeEntry> entries;
   std::vector<uint64_t> looks;
   for (size_t index = 0; index < numbers.size(); ++index) {

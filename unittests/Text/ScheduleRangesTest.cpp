@@ -42,6 +42,11 @@ TEST(ScheduleRangesTest, FindsWarmUpSteadyStateAndCoolDown) {
             "0x1x1 1x2x4 9x1x1");
 }
 
+TEST(ScheduleRangesTest, StepsAreModuloTheLargestNumber) {
+  EXPECT_EQ(print(findRanges(Numbers{5, 3, 1, ~0u, ~2u, ~4u, 1})),
+            "0x1x6 6x1x1");
+}
+
 TEST(ScheduleRangesTest, NumbersOfAnEntryHaveStepsOfTheirOwn) {
   // The first number of each entry stays, the second grows by five.
   Numbers numbers{3, 10, 3, 15, 3, 20, 3, 25, 3, 30};
