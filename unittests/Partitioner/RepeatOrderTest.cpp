@@ -108,3 +108,30 @@ TEST(RepeatOrderTest, ContinuesPlansOfSchedules) {
     }
   }
 }
+
+// In each of 40 levels two entries read both of the level below: 2^40 ways lead from the
+// top to the bottom.
+TEST(RepeatOrderTest, ReadsThroughDiamondsAreVisitedOnce) {
+  constexpr unsigned kTop = 81;
+  unsigned numVisits = 0, numFound = 0;
+  auto forEachRead = [&](RepeatedEntry entry, EntryVisitor visit) {
+    ++numVisits;
+    if (numVisits > kTop + 1) // A failure should not take forever.
+      return false;
+    unsigned level = (entry.kind + 1) / 2;
+    if (level == 1)
+      return visit({0, 3});
+    return visit({2 * level - 3, RepeatedEntry::kOnce}) &&
+           visit({2 * level - 2, RepeatedEntry::kOnce});
+  };
+  auto isPassed = [](RepeatedEntry entry) { return entry.kind > 0; };
+  auto visit = [&](RepeatedEntry entry) {
+    EXPECT_EQ(entry.microbatch, 3);
+    ++numFound;
+    return true;
+  };
+  EXPECT_TRUE(visitReadsThrough({kTop, RepeatedEntry::kOnce}, forEachRead,
+                                isPassed, visit));
+  EXPECT_EQ(numVisits, kTop);
+  EXPECT_EQ(numFound, 2u);
+}

@@ -4,8 +4,10 @@
 
 #include "meshwright/Partitioner/Repeat/RepeatOrder.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include <functional>
 
 using namespace meshwright;
 
@@ -172,4 +174,19 @@ std::optional<std::vector<RepeatedEntry>>
 meshwright::repeatOrder(llvm::ArrayRef<RepeatedEntry> list, unsigned numKinds,
                         const RepeatCounts &counts) {
   return OrderRepeater(list, numKinds, counts).repeat();
+}
+
+bool meshwright::visitReadsThrough(
+    RepeatedEntry entry,
+    llvm::function_ref<bool(RepeatedEntry, EntryVisitor)> forEachRead,
+    EntryVisitor isPassed, EntryVisitor visit) {
+  llvm::SmallDenseSet<unsigned> passed;
+  std::function<bool(RepeatedEntry)> visitReads = [&](RepeatedEntry reader) {
+    return forEachRead(reader, [&](RepeatedEntry read) {
+      if (!isPassed(read))
+        return visit(read);
+      return !passed.insert(read.kind).second || visitReads(read);
+    });
+  };
+  return visitReads(entry);
 }

@@ -15,6 +15,7 @@
 #define MESHWRIGHT_PARTITIONER_REPEAT_REPEATORDER_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -51,6 +52,16 @@ struct RepeatCounts {
 std::optional<std::vector<RepeatedEntry>>
 repeatOrder(llvm::ArrayRef<RepeatedEntry> list, unsigned numKinds,
             const RepeatCounts &counts);
+
+using EntryVisitor = llvm::function_ref<bool(RepeatedEntry)>;
+
+/// Visits what an entry reads, and in place of what `isPassed`, of which each kind is there
+/// once, what that reads. Each that is passed counts once, however many ways lead to it.
+/// Ends, and returns false, where `visit` or `forEachRead` does.
+bool visitReadsThrough(
+    RepeatedEntry entry,
+    llvm::function_ref<bool(RepeatedEntry, EntryVisitor)> forEachRead,
+    EntryVisitor isPassed, EntryVisitor visit);
 
 } // namespace meshwright
 

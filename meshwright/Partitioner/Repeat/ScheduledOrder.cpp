@@ -243,15 +243,21 @@ bool OrderScheduler::addNodes(Nodes &nodes) const {
 bool OrderScheduler::addReads(RepeatedEntry entry, unsigned reader,
                               const Nodes &nodes,
                               std::vector<EdgeTable::Edge> &edges) const {
-  return forEachRead(entry, nodes.isWhole, [&](RepeatedEntry read) {
-    if (!followsUnits[read.kind])
-      return true;
-    if (regions[read.kind] == Region::Moved)
-      return addReads(read, reader, nodes, edges);
-    unsigned producer = nodes.find(read);
-    edges.emplace_back(reader, producer);
-    return producer != kNoNode;
-  });
+  return visitReadsThrough(
+      entry,
+      [&](RepeatedEntry item, EntryVisitor visit) {
+        return forEachRead(item, nodes.isWhole, visit);
+      },
+      [&](RepeatedEntry read) {
+        return followsUnits[read.kind] && regions[read.kind] == Region::Moved;
+      },
+      [&](RepeatedEntry read) {
+        if (!followsUnits[read.kind])
+          return true;
+        unsigned producer = nodes.find(read);
+        edges.emplace_back(reader, producer);
+        return producer != kNoNode;
+      });
 }
 
 /// What the schedule requires of the units.
