@@ -344,7 +344,8 @@ bool TextSession::State::finishAgain() {
   whole.config = wholeConfig;
   whole.givesBytecode = givesBytecode;
   whole.givesRanges = givesRanges;
-  if (repetition->ordersBySchedule())
+  bool hasRules = !mergeRules->empty() || !scheduleRules->empty();
+  if (repetition->ordersBySchedule() && !hasRules)
     whole.mostItems = mostItems;
   mayOrder = false;
   repetition.reset();

@@ -220,7 +220,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
     many.outputs.push_back({*value, output.slot});
   }
   completeProgram(many);
-  whyNot = "values are given up elsewhere";
+  whyNot = "its values are read for the last time by other calls";
   if (!isGivenUpAlike(*order))
     return std::nullopt;
 
