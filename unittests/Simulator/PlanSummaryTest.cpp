@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/Pipeline/PlanSummary.h"
-#include "meshwright/Schedule/Schedule.h"
+#include "TowerPlans.h"
 #include "meshwright/Simulator/Pipeline/StepGraph.h"
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "gtest/gtest.h"
@@ -117,17 +117,10 @@ TEST(PlanSummaryTest, IsThatOfTheWorkloadForAllSchedules) {
 
 TEST(PlanSummaryTest, IsThatOfTheWorkloadForTowers) {
   std::mt19937 random(18);
-  for (llvm::StringRef text :
-       {"a:2;b:3;a>b.*", "a:1;b:2=GPipe;c:1;a>c;b>c", "a:2@0-1;b:2@0-1;a>b.1",
-        "a:2=ZeroBubbleH1;b:1;c:2;a>b;a.0>c;b>"}) {
-    SCOPED_TRACE(text.str());
-    StageGraph graph = llvm::cantFail(parseStageGraph(text));
-    PlanShape shape{graph.countMeshes(), 6};
-    shape.graph = graph;
-    Plan plan = llvm::cantFail(findSchedule("Towers")->makePlan(shape));
+  forEachTowerPlan([&](const StageGraph &graph, const Plan &plan) {
     for (int trial = 0; trial < 10; ++trial)
       expectSame(plan, drawCosts(random, graph.countStages(), 6));
-  }
+  });
 }
 
 // Orders that no schedule has; many of them wait for each other.

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Simulator/PlanWorkload.h"
-#include "meshwright/Schedule/Schedule.h"
+#include "TowerPlans.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -128,14 +128,7 @@ TEST(PlanWorkloadTest, TimesAreThoseOfTheTimeline) {
 
 TEST(PlanWorkloadTest, TimesOfTowersAreThoseOfTheTimeline) {
   std::mt19937 random(12);
-  for (llvm::StringRef text :
-       {"a:2;b:3;a>b.*", "a:1;b:2=GPipe;c:1;a>c;b>c", "a:2@0-1;b:2@0-1;a>b.1",
-        "a:2=ZeroBubbleH1;b:1;c:2;a>b;a.0>c;b>"}) {
-    SCOPED_TRACE(text.str());
-    StageGraph graph = llvm::cantFail(parseStageGraph(text));
-    PlanShape shape{graph.countMeshes(), 6};
-    shape.graph = graph;
-    Plan plan = llvm::cantFail(findSchedule("Towers")->makePlan(shape));
+  forEachTowerPlan([&](const StageGraph &graph, const Plan &plan) {
     PipelineCosts costs;
     costs.transfer = 2;
     for (int64_t stage = 0; stage < graph.countStages(); ++stage) {
@@ -148,7 +141,7 @@ TEST(PlanWorkloadTest, TimesOfTowersAreThoseOfTheTimeline) {
     }
     EXPECT_EQ(run(plan, PipelineModel::make(costs)).makespan,
               llvm::cantFail(simulatePlan(plan, costs)).makespan);
-  }
+  });
 }
 
 // An item that is later by its slack does not make the whole longer; by one
