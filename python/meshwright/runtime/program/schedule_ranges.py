@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core import collector
 from .errors import ProgramError
 from .schedule import Schedule
 from .schedule_form import check_ranged_form
@@ -38,7 +39,8 @@ def write_out(schedule: dict) -> dict:
 
 def read_text(text: str) -> Schedule:
     """The schedule that the compiler gives for a program, of version 1 or 2."""
-    form = json.loads(text)
+    with collector.paused():
+        form = json.loads(text)
     found = RangedSchedule(form) if form["version"] == 2 else Schedule(form)
     found.text_digest = hashlib.sha256(text.encode()).hexdigest()
     return found
@@ -98,14 +100,20 @@ class RangedSchedule(Schedule):
         item, and how many values there are."""
         self._starts: list[int] = []
         classes, count = [np.array([], np.int32)], 0
-        for entry in self.form["items"]:
-            times, of = _range_of(entry, "items")
-            self._starts.append(count)
-            count += times * len(of)
-            if limit is not None and count > limit:
-                raise ValueError(f"items has more than {limit} entries")
-            numbers = np.array([_count(each["class"]) for each in of], np.int32)
-            classes.append(np.tile(numbers, times))
+        for is_range, entries in itertools.groupby(self.form["items"], _is_range):
+            alone = []
+            for entry in entries:
+                times, of = _range_of(entry, "items") if is_range else (1, (entry,))
+                self._starts.append(count)
+                count += times * len(of)
+                if limit is not None and count > limit:
+                    raise ValueError(f"items has more than {limit} entries")
+                numbers = [_count(each["class"]) for each in of]
+                if is_range:
+                    classes.append(np.tile(np.array(numbers, np.int32), times))
+                else:
+                    alone += numbers
+            classes.append(np.array(alone, np.int32))
         self._class_of = np.concatenate(classes)
         # The values that items of each class compute.
         self._made = [
@@ -279,9 +287,13 @@ class _Ranges:
         return np.concatenate(found)
 
 
+def _is_range(entry: Any) -> bool:
+    return isinstance(entry, dict) and "repeat" in entry
+
+
 def _range_of(entry: Any, name: str) -> tuple[int, list]:
     """How often which entries are there in a row."""
-    if not (isinstance(entry, dict) and "repeat" in entry):
+    if not _is_range(entry):
         return 1, [entry]
     count, of = _count(entry["repeat"]), entry["of"]
     if not (count and of):
