@@ -23,6 +23,8 @@ CALLEE_PREFIX = "shardy_mpmd"
 # Begin the names of the parts of a vocabulary, followed by the number of their mesh. In
 # this order they are the stages after those between marks.
 VOCABULARY_PARTS = ("vocabulary_head", "vocabulary_embedding")
+# What messages show of a value, in characters.
+_LONGEST = 200
 
 
 def function_name(fn: Callable[..., Any]) -> str:
@@ -70,7 +72,10 @@ def check_type(text: str, value: Any, kind: type, advice: str = "") -> None:
     is_flag = kind is numbers.Integral and isinstance(value, bool)
     if is_flag or not isinstance(value, kind):
         name = type(value).__name__
-        raise TypeError(f"{text}, got {value!r} of type {name}{advice}")
+        given = repr(value)
+        if len(given) > _LONGEST:
+            given = f"{given[:_LONGEST]} ..."
+        raise TypeError(f"{text}, got {given} of type {name}{advice}")
 
 
 def named_sharding(

@@ -125,7 +125,8 @@ class MpmdWrapped:
         **refused: Any,
     ):
         refuse_options(refused)
-        check_type("meshwright.jit: expected a function", func, Callable)
+        advice = "; call it as mw.jit(function, config)"
+        check_type("meshwright.jit: expected a function", func, Callable, advice)
         text = "mpmd_config must be what meshwright.make_config returned"
         check_type(f"meshwright.jit: {text}", mpmd_config, Config)
         self.mpmd_config = mpmd_config

@@ -102,6 +102,10 @@ def test_attributes_of_the_function_take_no_place():
         (lambda: mw.jit(), "needs a config"),
         (lambda: mw.jit(model, CONFIG, config=CONFIG), "once"),
         (lambda: mw.jit(3, CONFIG), "expected a function, got 3"),
+        (
+            lambda: mw.jit(CONFIG, len),
+            r" \.\.\. of type Config; call it as mw.jit\(function, config\)",
+        ),
         (lambda: mw.jit(model, {"m0": M0}), "what meshwright.make_config"),
         (lambda: mw.jit(model, CONFIG, device=jax.devices()[0]), "'device': the topo"),
         (lambda: mw.jit(model, CONFIG, backend="cpu"), "'backend': the topology"),
