@@ -84,6 +84,11 @@ def refuse(eqn: Any, mark: Any) -> None:
                 "it runs on one mesh as a whole, and has side effects, so it cannot be "
                 "written out; put marks before and after it"
             )
+        if compat.find_inside(eqn, lambda inner: inner.primitive in (call_p, for_p)):
+            advice = (
+                "it runs on one mesh as a whole, and microbatches in it cannot be "
+                "numbered; loop or choose in Python around the function of mw.jit"
+            )
     raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
 
 
