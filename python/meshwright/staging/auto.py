@@ -10,8 +10,9 @@ from __future__ import annotations
 import bisect
 import collections
 import dataclasses
+import functools
 import types
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,6 +151,7 @@ def divide(
     times: int = 1,
     is_ordered: bool = False,
     homes: Mapping[Any, int] = types.MappingProxyType({}),
+    trained_elsewhere: Set[Any] = frozenset(),
 ) -> tuple[Stages, Division]:
     """Divides a body into this many stages.
 
@@ -162,13 +164,18 @@ def divide(
       is_ordered: whether a schedule lets other calls fill the time in which a stage
         waits.
       homes: the stages of inputs that other bodies read, too.
+      trained_elsewhere: inputs that other bodies train.
 
     Raises:
       ValueError: it has fewer operations than that.
     """
     copied = copies(flat)
     folds = not (is_ordered and any(item.transposes for item in flat.items))
-    order, cuts, is_joint = _line_up(flat, count, copied, outside, times, folds, homes)
+    make_lining = functools.partial(
+        Lining, flat, copied, trained_elsewhere=trained_elsewhere
+    )
+    line_up = functools.partial(_line_up, count, outside, times, folds, homes)
+    order, cuts, is_joint = line_up(make_lining)
     if len(order.items) < count:
         raise ValueError(
             f"auto: {count} stages of a function with {len(order.items)} operations "
@@ -183,7 +190,7 @@ def divide(
         i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
     }
     while apart:
-        other = _line_up(flat, count, copied, outside, times, folds, homes, apart)
+        other = line_up(functools.partial(make_lining, frozenset(apart)))
         if len(other.order.items) < count:
             break
         other_stage, found = place_outside(flat, other.order, other.cuts, copied)
@@ -207,14 +214,12 @@ class _LineUp(NamedTuple):
 
 
 def _line_up(
-    flat: Flat,
     count: int,
-    copied: Set[int],
     outside: float,
     times: int,
     folds: bool,
     homes: Mapping[Any, int],
-    apart: Set[int] = frozenset(),
+    make_lining: Callable[[], Lining],
 ) -> _LineUp:
     """A line and its cuts; none if it is too short.
 
@@ -224,14 +229,14 @@ def _line_up(
     again where that sends less and is even enough: its weights stay, and what it gave
     goes back. With gradients no schedule orders that.
     """
-    order = Lining(flat, copied, apart).order(outside)
+    order = make_lining().order(outside)
     if len(order.items) < count:
         return _LineUp(order, [])
     if homes and (found := cuts_at_homes(order, homes, count)) is not None:
         return _LineUp(order, found, is_joint=True)
     cuts, worst, sent = _cut(order, count, times)
     if folds:
-        folded = Lining(flat, copied, apart).order(outside, folds=True)
+        folded = make_lining().order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):
             other_cuts, other_worst, other_sent = _cut(folded, count, times)
             limit = max(worst, UNEVEN * sum(folded.costs) / count)
@@ -270,6 +275,8 @@ class Divider:
         self._outside = 0.0
         # Of bodies that share weights, the stages of their inputs by position.
         self._homes: dict[Any, dict[int, int]] = {}
+        # The positions of those that other bodies train.
+        self._elsewhere: dict[Any, set[int]] = {}
         self.divisions: list[Division] = []
         self.is_regular = True
 
@@ -293,13 +300,26 @@ class Divider:
         ]
         if len(sharing) < 2:
             return
+        flats = [self._flat(each.body, each.transposes) for each in sharing]
+        weights = [
+            {flat.inputs[at]: weight for at, weight in each.weights.items()}
+            for each, flat in zip(sharing, flats, strict=True)
+        ]
+        trained = [
+            {known[var] for var in Lining(flat, copies(flat)).trained() if var in known}
+            for flat, known in zip(flats, weights, strict=True)
+        ]
         lined = []
-        for each in sharing:
-            flat = self._flat(each.body, each.transposes)
-            inputs = flat.invars[len(flat.consts) :]
-            weights = {inputs[at]: weight for at, weight in each.weights.items()}
-            order = Lining(flat, copies(flat)).order(self._outside)
-            lined.append(Lined(order, weights, each.times))
+        for each, flat, known, own in zip(
+            sharing, flats, weights, trained, strict=True
+        ):
+            elsewhere = set().union(*trained) - own
+            self._elsewhere[each.key] = {
+                at for at, weight in each.weights.items() if weight in elsewhere
+            }
+            inputs = {var for var, weight in known.items() if weight in elsewhere}
+            lining = Lining(flat, copies(flat), trained_elsewhere=inputs)
+            lined.append(Lined(lining.order(self._outside), known, each.times))
         homes = find_homes(lined, self._count)
         for each in sharing:
             self._homes[each.key] = {
@@ -319,8 +339,9 @@ class Divider:
                 key = identity_of_body(eqn), count
                 if key not in self._done:
                     homes = self._homes.get(key, {})
+                    elsewhere = self._elsewhere.get(key, set())
                     self._done[key] = (
-                        self._body(body, count, homes)
+                        self._body(body, count, homes, elsewhere)
                         if calls
                         else self._in(body, count)
                     )
@@ -333,15 +354,19 @@ class Divider:
         closed: Any,
         transposes: int,
         known: Mapping[int, int] = types.MappingProxyType({}),
+        elsewhere: Set[int] = frozenset(),
         is_whole: bool = False,
     ) -> Any:
         """A body divided, with the inputs of which the stages are known in these."""
         flat = self._flat(closed, transposes)
-        inputs = flat.invars[len(flat.consts) :]
-        homes = {inputs[at]: stage for at, stage in known.items()}
-        is_ordered = self._is_scheduled and not is_whole
         stages, division = divide(
-            flat, self._count, self._outside, self._times, is_ordered, homes
+            flat,
+            self._count,
+            self._outside,
+            self._times,
+            is_ordered=self._is_scheduled and not is_whole,
+            homes={flat.inputs[at]: stage for at, stage in known.items()},
+            trained_elsewhere={flat.inputs[at] for at in elsewhere},
         )
         self.divisions.append(division)
         new, regular = emit(closed, flat, stages.stage)

@@ -214,7 +214,7 @@ class _Cutter:
     def _body(self, closed: Any, known: Any, transposes: int) -> Any:
         flat = flatten(closed, transposes, self._is_opened, self._config.max_loop_trips)
         flat = dataclasses.replace(flat, items=join_losses(flat.items))
-        inputs = flat.invars[len(flat.consts) :]
+        inputs = flat.inputs
         numbers = {inputs[index]: number for index, number in known.items()}
         stages = by_marks(flat, numbers, self.count)
         if stages.places:

@@ -143,6 +143,11 @@ class Flat:
     outs: list[Any]
     is_in_pieces: bool = False
 
+    @property
+    def inputs(self) -> list[Any]:
+        """Inputs of the body that are no constants."""
+        return self.invars[len(self.consts) :]
+
     @functools.cached_property
     def table(self) -> Reads:
         """Producers and readers of its values. Its items do not change any more."""

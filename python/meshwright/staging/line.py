@@ -27,7 +27,7 @@ from .flatten import Flat, Item
 from .origins import Origins
 from .recomputed import is_recomputed, originals, repeated
 from .terms import is_float, is_number
-from .twins import find_twins
+from .twins import find_trained, find_twins
 
 
 @dataclasses.dataclass
@@ -76,7 +76,14 @@ class Lining:
     """Puts a body in line, but for operations that each stage makes for itself, and
     those that are left out."""
 
-    def __init__(self, flat: Flat, copied: Set[int], apart: Set[int] = frozenset()):
+    def __init__(
+        self,
+        flat: Flat,
+        copied: Set[int],
+        apart: Set[int] = frozenset(),
+        trained_elsewhere: Set[Any] = frozenset(),
+    ):
+        self._trained_elsewhere = trained_elsewhere
         self._flat, self._items, self._copied = flat, flat.items, copied
         self._apart, self._unlined = apart, copied | apart
         self._table = flat.table
@@ -122,6 +129,24 @@ class Lining:
         spans, inputs = self._spans()
         position, apart = list(self._position), self._apart
         return Order(items, position, costs, spans, inputs, waiting.keys(), apart)
+
+    def trained(self) -> set[Any]:
+        """Weights that the body trains, or through which it derives by others."""
+        before = self._before_gradients()
+        forward, waiting = self._forward(before), self._waiting(before)
+        differentiated = self._read_backward(waiting)
+        if not differentiated:
+            return set()
+        weights = self._weights(forward, waiting)
+        operands = self._table.operands
+        return find_trained(self._items, operands, forward, weights, differentiated)
+
+    def _read_backward(self, waiting: Mapping[int, frozenset[object]]) -> set[Any]:
+        found: set[Any] = set()
+        for index, item in enumerate(self._items):
+            if item.transposes:
+                found |= self._inputs(index, waiting)
+        return found
 
     def _is_fixed(self, index: int) -> bool:
         """What cannot be part of a stage, or need not."""
@@ -195,14 +220,17 @@ class Lining:
 
         But for twins: these are one after the other, where the first of them is.
         """
-        differentiated: set[object] = set()
-        for index, item in enumerate(self._items):
-            if item.transposes:
-                differentiated |= self._inputs(index, waiting)
+        differentiated = self._read_backward(waiting)
         operands = self._table.operands
         for at_any_depth in (True, False):
             self._twins = find_twins(
-                self._items, operands, forward, weights, differentiated, at_any_depth
+                self._items,
+                operands,
+                forward,
+                weights,
+                differentiated,
+                at_any_depth,
+                self._trained_elsewhere,
             )
             line = self._sorted(forward, waiting)
             if not self._twins or self._is_sorted(line):

@@ -13,7 +13,8 @@ on the other, that read the same weight after equally many others that read it. 
 comes before does not matter, such as a generator before one of the applications of a
 discriminator. A product with a weight that is not trained is a twin of those with other
 weights and equally many such products before them, too: a teacher or a reference policy
-is kept as the model that it is a copy of.
+is kept as the model that it is a copy of. Products with weights that other bodies train
+are of no copy, and do not count: an actor, before the copy of a critic.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def find_twins(
     weights: Mapping[int, Set[object]],
     differentiated: Collection[object],
     at_any_depth: bool,
+    elsewhere: Set[object] = frozenset(),
 ) -> dict[int, list[int]]:
     """Finds the twins of each operation that has some, itself among them.
 
@@ -44,6 +46,7 @@ def find_twins(
       differentiated: those of which the backward pass reads something.
       at_any_depth: whether twins may have more or fewer operations of their kind before
         them. Such twins may cross each other.
+      elsewhere: those that another body trains.
     """
     kinds: dict[tuple[str, str], list[int]] = {}
     for index in forward:
@@ -55,14 +58,20 @@ def find_twins(
         if len(members) == 1:
             continue
         ranks = _ranks(frozenset(members), operands, forward)
-        frozen = set[int]()
+        own, frozen = ranks, set[int]()
         if differentiated and primitive in _PRODUCTS:
-            frozen = _frozen(ranks, operands, forward, weights, differentiated)
+            if elsewhere:
+                own = _ranks(
+                    {i for i in members if weights[i].isdisjoint(elsewhere)},
+                    operands,
+                    forward,
+                )
+            frozen = _frozen(own, operands, forward, weights, differentiated)
         times = None
         if at_any_depth:
             times = _times(members, operands, forward, weights)
         groups: dict[int, set[int]] = {}
-        for together in _copies(ranks, frozen):
+        for together in _copies(own, frozen):
             join(groups, together)
         for together in _readers(members, times, ranks, weights, differentiated):
             join(groups, together)
@@ -70,6 +79,26 @@ def find_twins(
             if len(group) > 1:
                 found.update(dict.fromkeys(group, sorted(group)))
     return found
+
+
+def find_trained(
+    items: Sequence[Item],
+    operands: Sequence[Sequence[int]],
+    forward: Sequence[int],
+    weights: Mapping[int, Set[object]],
+    differentiated: Collection[object],
+) -> set[object]:
+    """The weights of products that are trained, or before one that is.
+
+    Args:
+      weights: as for `find_twins`, and so are the others.
+    """
+    products = {i for i in weights if items[i].eqn.primitive.name in _PRODUCTS}
+    ranks = _ranks(products, operands, forward)
+    # Of a part of the batch, derivatives by other weights may read that.
+    alone = {i: weights[i] if len(weights[i]) == 1 else set() for i in products}
+    frozen = _frozen(ranks, operands, forward, alone, differentiated)
+    return set().union(*(weights[index] for index in products - frozen))
 
 
 def _ranks(

@@ -142,3 +142,43 @@ def test_weights_of_two_losses_stay_on_three_meshes(layers):
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert max(sent) < WEIGHT
     assert max(division.evenness for division in jitted.divisions) < 1.6
+
+
+def of_critics(critics, others, batch):
+    """As in soft actor-critic: two critics, and copies of them for what comes next."""
+    actor, copies = others
+    x, y = batch
+    after = model(actor, y)
+    value = jnp.minimum(*(score(copy, after) for copy in copies))
+    value = jax.lax.stop_gradient(value)
+    return sum((score(critic, x) - value) ** 2 for critic in critics)
+
+
+def of_actor(actor, critics, batch):
+    after = model(actor, batch[0])
+    return -jnp.minimum(*(score(critic, after) for critic in critics))
+
+
+def train_critics_and_actor(state, batch):
+    def gradient(loss, *models):
+        call = mw.pipeline.accumulate(jax.grad(loss), MICROBATCHES, batch_argnums=2)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, models[0], call(*models, batch))
+
+    actor, critics, copies = state
+    critics = gradient(of_critics, critics, (actor, copies))
+    actor = gradient(of_actor, actor, critics)
+    copies = jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, copies, critics)
+    return actor, critics, copies
+
+
+def test_copies_of_critics_are_kept_with_them():
+    """All are of one function, and the actor is before the copies."""
+    critics = [make(1), make(2)]
+    state = make(0), critics, critics
+    batch = tuple(np.ones((2, MICROBATCHES * ROWS, WIDTH), "f"))
+    lowered = mw.auto(train_critics_and_actor, MESHES).lower(state, batch)
+    assigned = lowered.function_mesh_assignment
+    _, critics, copies = assigned.input_meshes[0]
+    assert copies == critics
+    assert {mesh for layer in critics[0] for mesh in layer.values()} == {*MESHES}
+    assert assigned.output_meshes == assigned.input_meshes[0]
