@@ -37,7 +37,7 @@ def make_inputs(layout):
     return weights, xs, ys
 
 
-def make_step(layout):
+def make_step(layout, wrap=lambda gradient: gradient):
     """A step of a model with a second loss in each extra prediction head."""
 
     def loss(weights, x, y):
@@ -67,7 +67,7 @@ def make_step(layout):
         return layout.run(x, **{key: pieces[key] for key in layout.counts})
 
     gradient = mw.pipeline.accumulate(
-        jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(1, 2)
+        wrap(jax.value_and_grad(loss)), MICROBATCHES, batch_argnums=(1, 2)
     )
 
     def step(weights, xs, ys):
@@ -103,7 +103,8 @@ def test_a_layout_trains_as_drawn(tools, name, text, sizes):
     config = mw.make_config(topology, pipeline_schedule=schedule)
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    plain = make_step(layout, jax.jit)
+    recording = train_beside(compiled, plain, weights, batch)
     orders, lives = find_issued(program, topology, recording)
     planned = draw_plan(tools, schedule, MICROBATCHES, orders, f"--layout={text}")
     assert orders == planned
@@ -130,7 +131,8 @@ def test_a_file_may_have_empty_stages(tools, tmp_path, name, text, kind):
     config = mw.make_config(topology, pipeline_schedule=schedule)
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    plain = make_step(layout, jax.jit)
+    recording = train_beside(compiled, plain, weights, batch)
     orders, _ = find_issued(program, topology, recording)
     assert orders == planned
 
@@ -148,7 +150,8 @@ def test_auto_orders_a_layout_with_empty_stages(text):
     )
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    plain = make_step(layout, jax.jit)
+    recording = train_beside(compiled, plain, weights, batch)
     orders, lives = find_issued(program, topology, recording)
     held = [stage for stage, letters in enumerate(layout.stages) if letters]
     found = {(s, m) for row in orders for s, kind, m in row if kind == "F"}

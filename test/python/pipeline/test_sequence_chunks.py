@@ -87,11 +87,10 @@ def whole_step(weights, xs, ys):
     """The same step with whole sequences, and nothing of the package in it."""
 
     def total(weights):
-        return jnp.mean(
-            jnp.stack(
-                [loss(weights, x, y, None)[0] for x, y in zip(xs, ys, strict=True)]
-            )
+        losses = jax.lax.map(
+            lambda batch: loss(weights, *batch, None)[0], (jnp.stack(xs), jnp.stack(ys))
         )
+        return losses.mean()
 
     value, grads = jax.value_and_grad(total)(weights)
     return value, jax.tree.map(lambda w, g: w - 0.1 * g, weights, grads)

@@ -55,9 +55,9 @@ def plain_loss(weights, x, y):
     return head(weights["head"], go(weights, embed(weights["embed"], x)), y)
 
 
-def make_step(loss):
+def make_step(loss, wrap=lambda gradient: gradient):
     gradient = mw.pipeline.accumulate(
-        jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(1, 2)
+        wrap(jax.value_and_grad(loss)), MICROBATCHES, batch_argnums=(1, 2)
     )
 
     def step(weights, xs, ys):
@@ -92,9 +92,10 @@ def lower(loss, schedule, sizes=(1, 1, 1, 1), size=SIZE):
     return mw.jit(make_step(loss), config).lower(*make_inputs(size))
 
 
-def find_orders(lowered, plain):
+def find_orders(lowered, plain=plain_loss):
     weights, *batch = make_inputs()
-    recording = train_beside(lowered.compile(), jax.jit(plain), weights, batch)
+    step = make_step(plain, jax.jit)
+    recording = train_beside(lowered.compile(), step, weights, batch)
     topology = {f"m{i}": None for i in range(MESHES)}
     return find_issued(lowered.partitioning_result.program, topology, recording)
 
@@ -107,7 +108,7 @@ def find_orders(lowered, plain):
 def test_a_vocabulary_trains_as_drawn(tools, caplog, name, sizes):
     lowered = lower(loss, name, sizes)
     # The plain head has a loss of its own, without the parts.
-    orders, lives = find_orders(lowered, make_step(plain_loss))
+    orders, lives = find_orders(lowered)
     schedule = mw.get_pipeline_schedule(name)
     planned = draw_plan(tools, schedule, MICROBATCHES, orders, CHUNKS)
     assert orders == planned
@@ -128,7 +129,7 @@ def test_a_plan_from_a_file_orders_a_vocabulary(tools, tmp_path, kind):
     if kind == "json":
         path.write_text(tools.check("meshwright", "schedule", f"file:{path}", "--json"))
     lowered = lower(loss, f"file:{path}")
-    orders, _ = find_orders(lowered, make_step(plain_loss))
+    orders, _ = find_orders(lowered)
     assert orders == read_plan(changed)
 
 
@@ -170,7 +171,7 @@ def with_more(weights, x, y):
 @pytest.mark.parametrize("loss", [tied, of_jitted, with_more])
 def test_other_models_keep_the_order(tools, loss):
     # Without `meshwright.jit` the functions are what they were.
-    orders, _ = find_orders(lower(loss, NAME), make_step(loss))
+    orders, _ = find_orders(lower(loss, NAME), loss)
     schedule = mw.get_pipeline_schedule(NAME)
     assert orders == draw_plan(tools, schedule, MICROBATCHES, orders, CHUNKS)
 
@@ -423,7 +424,7 @@ def test_given_functions_may_be_recomputed(inner):
     given = {"embed": embed, "head": head}
     given[inner] = jax.checkpoint(given[inner])
     cut = mw.pipeline.vocabulary(given["embed"], given["head"])
-    orders, _ = find_orders(lower(make_loss(*cut), NAME), make_step(plain_loss))
+    orders, _ = find_orders(lower(make_loss(*cut), NAME))
     assert {kind for row in orders for _, kind, _ in row} == set("EFSTBG")
 
 
