@@ -146,14 +146,14 @@ meshwright schedule auto --times stages.json --microbatches 6 --memory 3,3,2
 meshwright schedule auto --times stages.json --microbatches 6 --csv >mine.csv
 ```
 
-Times are positive integers in any unit: of a forward, of the two halves of a
-backward, and of the whole backward (by default the sum of its halves). The backward of
-a stage with `"split": false` is never split, any other is split if that
-helps. `"mesh"` in every stage places them; otherwise there is one stage on each
-mesh, or `--stages-per-mesh` of them, in turns or, for two, in a V, whichever is
-shorter. `--memory` limits what a mesh keeps: microbatches, counted in each of its
-stages, from the start of their forward to the end of their backward; by default the
-number of stages. `--json` prints all times.
+Times are positive integers in any unit: of a forward, of the two halves of a backward,
+and of the whole backward (by default the sum of its halves). The backward of a stage
+with `"split": false` is never split, any other is split if that helps. `"mesh"` in
+every stage places them; otherwise there is one stage on each mesh, or
+`--stages-per-mesh` of them, in turns or, for two, in a V, whichever is shorter.
+`--memory` limits what a mesh keeps: microbatches, counted in each of its stages, from
+the start of their forward to the end of their backward; by default the number of
+stages. `--json` prints all times.
 
 With `--host T` activations may be kept in the host memory of their mesh, where they do
 not count for `--memory`. T is the time to copy those of one microbatch and stage, in
@@ -221,10 +221,10 @@ meshwright schedule SlimPipe:4 --meshes 4 --microbatches 2
 {seq}
 {slim}```
 
-Mesh m of N keeps N − m + K − 1 chunks under Seq1F1B, and with at least as many chunks
-as meshes and v stages on each v K + 2 (N − 1 − m) under SlimPipe: of all pieces of a
-microbatch, v K N, hardly more than its share of one. 8 microbatches on 8 meshes,
-forward and backward as above:
+Under Seq1F1B mesh m of N keeps N − m + K − 1 chunks. Under SlimPipe, with v stages on
+each mesh and at least as many chunks as meshes, it keeps v K + 2 (N − 1 − m) of the
+v K N pieces of a microbatch, little more than an even share. For 8 microbatches on 8
+meshes, forward and backward as above:
 
 {sequence_table}
 
@@ -323,24 +323,23 @@ meshwright schedule Interleaved1F1B --meshes 4 --microbatches 4 \\
 {layout}```
 
 For models whose pieces are modules, `layout.paths` takes their paths, and gives those
-at which stages begin, for `mw.marked`. A text that is no layout is refused with the
-character at which it is none, a model with other pieces with both numbers:
+at which stages begin, for `mw.marked`. Errors give the position of the first invalid
+character of a layout, or, if a model has other pieces, both numbers of pieces:
 
 ```
 {bad_layouts}```
 
-The bars must leave as many stages on each mesh as the schedule wants.
+The bars must leave as many stages on each mesh as the schedule requires.
 
 {graphs}{vocabulary}
 ## Microbatches of a few shapes
 
-Sequences in buckets of a few lengths need not be padded to the longest: instead
-of an array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch,
-and these may have different shapes. There is one set of programs for each distinct
-shape, and all gradients are summed in the same buffers. A mean is over
-microbatches, whatever their lengths; for a mean over positions, sum and divide by their
-number. Results of different shapes cannot be stacked, and sequences in
-chunks must have one length.
+Sequences in buckets of a few lengths need not be padded to the longest: instead of an
+array, `mw.pipeline.accumulate` takes a list with an entry for each microbatch, and
+these may have different shapes. There is one set of programs for each distinct shape,
+and all gradients are summed in the same buffers. A mean is over microbatches, whatever
+their lengths; for a mean over positions, sum and divide by their number. Results of
+different shapes cannot be stacked, and sequences in chunks must have one length.
 
 Under a fixed schedule, microbatches run in the order of the list. `auto` chooses an
 order by their times: here the short ones fill the pipeline, so that the last mesh waits
@@ -367,12 +366,11 @@ microbatches of equal shape, the order of the list is kept.
 ## An optimizer that does not wait
 
 To clip by the global norm, or to skip a step with gradients that are not finite, all
-stages wait for each other at the end of a step, which brings back the bubbles
-that a zero-bubble schedule has filled. With `post_validate` each stage updates as soon
-as it has its own gradients, unless these alone show that the norm is too large.
-The next step begins with `settle`, when the global norm is known: if needed,
-the update is undone and repeated with clipping, or skipped if the norm is
-not finite.
+stages wait for each other at the end of a step, which brings back the bubbles that a
+zero-bubble schedule has filled. With `post_validate` each stage updates as soon as it
+has its own gradients, unless these alone show that the norm is too large. The next step
+begins with `settle`, when the global norm is known: if needed, the update is undone and
+repeated with clipping, or skipped if the norm is not finite.
 
 ```python
 import optax
@@ -442,7 +440,7 @@ Option `mpmd_fuse_overlapped_pairs` is on by default and applies if one of the p
 collectives, from `shard_map` or shardings. A pair is not made, with a remark of kind
 `overlap` (`mpmd_remarks`), if
 
-- neither half has collectives, as on meshes of one device;
+- neither part has collectives, as on meshes of one device;
 - another fragment runs between the two on their mesh, or a side effect would be moved;
 - the second part depends on the first, directly or through other meshes;
 - the step would become longer, because the first part would wait for operands of
@@ -452,22 +450,24 @@ collectives, from `shard_map` or shardings. A pair is not made, with a remark of
   part counts as hidden, work is counted in operations, and transfers take no time.
 
 A pair keeps the operands and results of both parts until both have ended, and
-neighbours get the result of the forward only then. If each mesh starts its next
-pair with results of the last pairs of both neighbours, it waits for transfers in
-between. So these schedules split backward passes: the gradient of the input is in the
-pair, and that of the weights, which no neighbour waits for, follows separately while
-the pair's results are sent,
+neighbours get the result of the forward only then. If each mesh starts its next pair
+with results of the last pairs of both neighbours, it waits for transfers in between. So
+these schedules split backward passes: the gradient of the input is in the pair, and
+that of the weights, which no neighbour waits for, follows separately while the pair's
+results are sent,
 
 ```
 mesh 1 | F2+I0 W0 F3+I1 W1
 mesh 2 | F1+I0 W0 F2+I1 W1
 ```
 
-unless the step is shorter with both in the pair. With `mpmd_schedule_device` it may
-also wait until its mesh has nothing else to do, as while the pipeline drains, if the
-step is then shorter; up to eight of a mesh wait, with their operands in memory. What
-is in no pair, as backwards while the pipeline drains, can become one program with one
-that waits, which hides its collectives.
+unless the step is shorter with both in the pair. Remarks call the gradient of the input
+the *early half* of a backward, and that of the weights the *late half*.
+
+With `mpmd_schedule_device` a late half may also be postponed, if the step is then
+shorter: until its mesh is idle, as while the pipeline drains, or until a forward or
+backward that is in no pair, with which it becomes one program and whose collectives it
+hides. At most eight late halves of a mesh are postponed, with their operands in memory.
 [Measurements](hardware.md#overlapped-pairs) show what compilers hide, and the gain.
 
 ## Published figures
@@ -484,16 +484,16 @@ An even share is that of one mesh in the activations of one microbatch, beside a
 ## A schedule of your own
 
 `file:PATH` in place of a name reads a CSV file, in the format of PyTorch's pipelining:
-a line for each mesh, a cell for
-each action, in order. A cell is stage, letter and microbatch; `(0F3;7B1)OVERLAP_F_B`
-is an overlapped pair, of a forward and a backward (`B` or `I`) of another microbatch;
-empty cells are ignored. A file that begins with a brace is JSON, as `meshwright
-schedule NAME --json` prints it: `meshes`, each with its `actions`, each with `stage`,
-`kind` (the letter) and `microbatch`, and `"overlaps_next": true` in the first of an
-overlapped pair. Times and figures in it are not read. `meshwright schedule NAME --csv`
-prints a schedule as CSV, to start from. Letters `E`, `G`, `S` and `T` are those of
-[parts of a vocabulary](#large-vocabularies). A stage without any action is empty, as of
-a [layout](#layouts), and a row of nothing but a comma a mesh that holds nothing:
+a line for each mesh, a cell for each action, in order. A cell is stage, letter and
+microbatch; `(0F3;7B1)OVERLAP_F_B` is an overlapped pair, of a forward and a backward
+(`B` or `I`) of another microbatch; empty cells are ignored. A file that begins with a
+brace is JSON, as `meshwright schedule NAME --json` prints it: `meshes`, each with its
+`actions`, each with `stage`, `kind` (the letter) and `microbatch`, and
+`"overlaps_next": true` in the first of an overlapped pair. Times and figures in it are
+not read. `meshwright schedule NAME --csv` prints a schedule as CSV, to start from.
+Letters `E`, `G`, `S` and `T` are those of [parts of a vocabulary](#large-vocabularies).
+A stage without any action is empty, as of a [layout](#layouts); a row of only a comma
+is a mesh without actions. For example:
 
 ```
 {csv}```
@@ -525,19 +525,19 @@ trained parameters (a frozen backbone), and the first stage with some.
 A sum of gradients after the calls is merged into the last microbatch that it adds,
 which then needs all the others. This contradicts schedules that run the microbatches in
 reverse order (CircularWithReversedBackward, LoopedBFS), or whose sum includes a copy of
-the stage (DualPipe). For these `mw.jit` sets
-`mpmd_merge_inferred_after_scheduling`: the order is then the drawn one,
-and the gradients of all microbatches are kept until they are summed. With the option
-off, a warning says which microbatches depend on each other; another remedy is to sum
-from the last microbatch to the first. A gradient around all
-calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
+the stage (DualPipe). For these `mw.jit` sets `mpmd_merge_inferred_after_scheduling`:
+the order is then the drawn one, and the gradients of all microbatches are kept until
+they are summed. With the option off, a warning says which microbatches depend on each
+other; another remedy is to sum from the last microbatch to the first. A gradient around
+all calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
 first, and contradicts all schedules with ascending microbatches.
 
-With `mpmd_accumulate_in_units=True`, the default with overlapped pairs, as is
-`mpmd_split_manual_computations`, each microbatch adds its gradient to the sum of those
-before it, in the fragment that computes the gradient: one sum is kept instead of a
-gradient for each microbatch. This applies where microbatches run in the order in which
-they are added; the result is the same to the last bit.
+With `mpmd_accumulate_in_units=True` each microbatch adds its gradient to the sum of
+those before it, in the fragment that computes the gradient: one sum is kept instead of
+a gradient for each microbatch. This applies where microbatches run in the order in
+which they are added; the result is the same to the last bit. With overlapped pairs it
+is on by default, as is `mpmd_split_manual_computations`, except with
+`mpmd_fragment_remat`.
 
 `mw.pipeline.accumulate` avoids all this: it adds up gradients in the backward pass of
 each stage, so there is one sum whatever the number of microbatches, and no microbatch

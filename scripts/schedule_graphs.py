@@ -77,12 +77,12 @@ bound.
 
 Tessel (arXiv:2311.15269) orders such graphs by a part that repeats without idle time.
 `auto` finds orders to which each further microbatch adds no more than its work on the
-busiest mesh; from 16 to 32 microbatches, with stages that are alike:
+busiest mesh, measured from 16 to 32 microbatches with equal stages:
 
 {repetition}
 
 CSV files have a first line `towers vision:2;text:2;vision>text`, and JSON `"towers"`.
-Refused are towers without a way to a loss, unknown ones, circles, and rows in which
+Errors are towers without a path to a loss, unknown towers, cycles, and rows in which
 towers that share a mesh contradict each other:
 
 ```

@@ -57,10 +57,10 @@ meshwright schedule VocabParallel1F1B --meshes 4 --microbatches 4 --stages-per-m
 
 With P meshes, stage s of the chain, the part of the head P + s and that of the
 embedding 2 P + s are on mesh s; they can have times of their own (`--times`). `T` needs
-the `S` of all parts, the backward of the last stage the `T` of all. Between the two go
-the maximum and the sum of each part, one number of each per token: a part takes its own
-maximum until it knows the others. The loss is that of the plain head, but for the order
-of sums; eager execution and `jax.jit` run the functions as they are.
+the `S` of all parts, the backward of the last stage the `T` of all. Between the two
+only the maximum and the sum of each part are sent, one number of each per token: a part
+uses its own maximum until it knows the others. The loss is that of the plain head, but
+for the order of sums; eager execution and `jax.jit` run the functions as they are.
 
 A loss may take maxima, sums, a softmax and its logarithm over the vocabulary, and read
 entries at labels: smoothed labels, masked or capped logits and a penalty of the
@@ -68,12 +68,12 @@ logarithm of the sum among them. What cannot be cut is refused with its operatio
 line, such as logits that are returned, or `argmax`: `pipeline.vocabulary: the head,
 predict: argmax, which gives int32[4], reads all entries of the vocabulary, so it cannot
 be computed in parts of the vocabulary; a loss may take maxima, sums, a softmax and
-entries at labels over it`. So are a vocabulary that the number of meshes does not
-divide, with the size to fill it up to, other schedules than this one or a file, and a
-gradient that depends on the loss, such as that of its square. The loss may be scaled,
-and terms of other stages added. `jax.checkpoint` goes around layers, or around the
-functions that `pipeline.vocabulary` gets, not around those that it gives. Weights may
-be tied.
+entries at labels over it`. Also refused are a vocabulary that the number of meshes does
+not divide (the message says to which size to pad it), schedules other than this one or
+a file, and a gradient that depends on the loss, such as that of its square. The loss
+may be scaled, and terms of other stages added. `jax.checkpoint` goes around layers, or
+around the functions that `pipeline.vocabulary` gets, not around those that it gives.
+Weights may be tied.
 
 A model of 32 layers of width 3072 on 8 meshes, 64 microbatches of sequences of 2048,
 where a layer takes 12 × 3072 + 2 × 2048 and the head as long as its vocabulary; without
