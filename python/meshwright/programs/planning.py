@@ -166,20 +166,23 @@ def plan(
 
 
 def _check_compile(compile: int | None, target: str | None, is_program: bool) -> None:
-    """Refuses a number of layouts or a target that nothing can be compiled for."""
+    """Refuses to compile 0 layouts, figures of layers, or a target without a number."""
     if compile is None:
         if target is not None:
             raise ValueError(
-                "plan: a target is what layouts are compiled for; say how many of "
-                "them, compile=3, or name device and devices"
+                "plan: layouts are compiled for a target only if compile= is given; "
+                "say how many of them, compile=3, or name device and devices instead"
             )
         return
     if compile < 1:
-        raise ValueError(f"plan: compile={compile}; expected 1 layout or more")
+        raise ValueError(
+            f"plan: compile={compile}; expected 1 layout or more, or None to compile "
+            "none"
+        )
     if not is_program:
         raise ValueError(
             "plan: figures of layers cannot be compiled; give the program, a "
-            "lowered function or a file.mlir"
+            "lowered function or a file.mlir, or leave compile= out"
         )
 
 
@@ -189,7 +192,7 @@ def _devices_of(
     target: str | None,
     compile: int | None,
 ) -> tuple[str, int, Target | None]:
-    """The device, the number of devices, and what to compile for, if anything."""
+    """The device, the number of devices, and the target to compile for, if any."""
     if target is not None:
         if device is not None or devices is not None:
             raise ValueError(
@@ -200,7 +203,7 @@ def _devices_of(
         return place.entry, place.count, place
     device = os.fspath(device or "h100")
     if devices is None:
-        raise ValueError("plan: expected the number of devices, devices=16")
+        raise ValueError("plan: expected the number of devices, as in devices=16")
     return device, devices, None if compile is None else find_target(device, devices)
 
 

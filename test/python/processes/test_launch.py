@@ -219,6 +219,12 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
         (("host0:1", 2, -1), {}, ValueError, "at least 0 .*, got -1 of 2"),
         ((), {"timeout": 0}, ValueError, "timeout must be positive and finite, got 0"),
         ((), {"timeout": float("inf")}, ValueError, "timeout must be .*, got inf"),
+        (
+            (),
+            {"transport": "device_put", "recoverable": True},
+            ValueError,
+            "leave transport= or recoverable= out",
+        ),
     ],
 )
 def test_arguments_that_make_no_sense(arguments, options, error, text, monkeypatch):
@@ -228,6 +234,14 @@ def test_arguments_that_make_no_sense(arguments, options, error, text, monkeypat
     with pytest.raises(error, match=text):
         mw.distributed.initialize(*arguments, **options)
     assert not mw.distributed.is_initialized()
+
+
+def test_a_second_call_is_refused(monkeypatch):
+    from meshwright.runtime.processes import start
+
+    monkeypatch.setattr(start, "_started", True)
+    with pytest.raises(RuntimeError, match="call it once in each process"):
+        mw.distributed.initialize()
 
 
 def test_an_address_that_nobody_reaches_is_told(tmp_path):

@@ -112,10 +112,10 @@ def test_what_does_not_compile_is_said():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"devices": 2, "compile": 0}, "compile=0; expected 1 layout or more"),
+        ({"devices": 2, "compile": 0}, "compile=0; expected 1 layout or more, or None"),
         ({"device": "tpu-v5p", "devices": 4, "compile": 2}, "slices of several shapes"),
         ({"device": "cpu", "devices": 4096, "compile": 2}, "needs that many, and JAX"),
-        ({"target": "v5e:2x2"}, "say how many of them, compile=3"),
+        ({"target": "v5e:2x2"}, "only if compile= is given; say how many"),
         ({"target": "v5e:2x2", "devices": 4, "compile": 1}, "leave out device and"),
         ({"target": "v5q:2x2", "compile": 1}, "did you mean 'v5p'"),
         ({"compile": 1}, "expected the number of devices"),
@@ -132,7 +132,7 @@ def test_figures_of_layers_cannot_be_compiled(tools, tmp_path):
     asked = [layers, "--devices=1", "--compile=2"]
     done = tools.run("meshwright", "plan", *asked)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "figures of layers cannot be compiled; give the program" in done.stderr
+    assert "lowered function or a file.mlir, or leave compile= out" in done.stderr
     done = tools.run("meshwright", "plan", tmp_path / "no.mlir", *asked[1:])
     assert done.returncode == 1 and "No such file" in done.stderr
     done = tools.run("meshwright", "plan", layers, "--devices=1", "--target=v5e:2x2")

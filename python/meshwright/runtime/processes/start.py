@@ -193,14 +193,17 @@ def _check_transport(transport: str, recoverable: bool) -> None:
         )
     if recoverable and transport != "transfer":
         raise ValueError(
-            f"transport {transport!r} cannot be recoverable; use the default one"
+            f"transport {transport!r} cannot be recoverable; leave transport= or "
+            "recoverable= out"
         )
 
 
 def _check_first() -> None:
-    """Checks that nothing came before which may not."""
+    """Checks that this is the first call, and that JAX has not started its devices."""
     if _started:
-        raise RuntimeError("mw.distributed.initialize was called before")
+        raise RuntimeError(
+            "mw.distributed.initialize was called before; call it once in each process"
+        )
     if jax_runtime.backends_started():
         raise RuntimeError(
             "JAX has started its devices already; call mw.distributed.initialize() "
@@ -212,7 +215,7 @@ def _complete(given: tuple, launched: str | None) -> tuple:
     """The first three arguments, checked, or those of the launcher.
 
     Raises:
-      ValueError: only some are given, or such that make no sense.
+      ValueError: only some are given, or one is invalid.
     """
     if launched:
         processes, process = environment("PROCESSES"), environment("PROCESS")
