@@ -145,7 +145,7 @@ class MpmdWrapped:
         # What was lowered without a call since, and for which types.
         self._lowered: tuple[Any, Lowered] | None = None
         self._reported: set[str] = set()  # Messages that were logged.
-        # What looks for stages itself divides calls, not loops.
+        # mw.auto divides calls of microbatches, so it gets no loop over them.
         count = sum(not is_cpu_mesh(mesh) for mesh in topology)
         self._scheduled = (
             mpmd_config.schedule,

@@ -10,8 +10,8 @@ Example, two microbatches:
     g = jax.jit(accumulate(f, 2))        jit[call 0, call 1] x     jit[call 0, call 1] x
     g(x), g(y)                           jit[call 0, call 1] y     jit[call 2, call 3] y
 
-Invariant: of the microbatches of a program, no two have one counter; the first that has
-it keeps it, after those of loops, whose counters are given.
+Invariant: no two microbatches of a program have the same counter. Those in loops keep
+theirs, then the first one of each counter does; others get free ones.
 
 Cost: one pass over the operations of the program and of its jitted functions with
 microbatches.

@@ -59,7 +59,7 @@ def _results(jaxpr: Any) -> Iterator[Any]:
 
 
 def numbers_of(eqn: Any) -> range | None:
-    """The call counters of the microbatches that an operation has the result of."""
+    """The call counters of the microbatches whose result an operation marks, if any."""
     return eqn.params["numbers"] if eqn.primitive is _result_p else None
 
 

@@ -2,8 +2,8 @@
 """Cuts in the same places where several bodies of a step read the same weights.
 
 A step that takes two gradients, as those of a discriminator and of a generator, has two
-kinds of microbatches. Divided each by itself, a weight may be in one stage of the first
-and in another one of the second, and would be sent between them in each step.
+kinds of microbatches. If each kind is divided by itself, a weight may be in one stage
+of the first and in another stage of the second, and is then sent in each step.
 
   body 0   G0 G1 D0 | D1        by itself: D costs more, as it has gradients
   body 1   G0 G1 | D0 D1        by itself: G costs more
@@ -13,8 +13,8 @@ The lines of the bodies are merged where they read the same weight: at a longest
 sequence of weights that is in the same order in both. Of the cuts of the merged line
 that keep the costliest stages of each body below some limits, the one that sends least
 gives each weight a home, and each body is cut as evenly as the homes of its weights
-allow. Tried are limits from nearly even ones to `UNEVEN`; what counts is the sum of how
-uneven the bodies are then, and of how much is sent.
+allow. Limits from nearly even ones to `UNEVEN` are tried, and the cuts taken that have
+the least sum of unevenness and of bytes sent, each relative.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .search import SLACK, best_cuts, best_cuts_within, cuts_of_several, make_li
 
 # The costliest stages may cost this many times the mean where weights stay for it.
 UNEVEN = 1.5
-# How much above the mean limits of stages are tried.
+# The limits of a stage's cost that are tried, as excess over the mean.
 _MORE = (SLACK - 1, 0.2, 0.3, 0.4, UNEVEN - 1)
 
 
@@ -50,10 +50,10 @@ class Called:
     """A body that is called.
 
     Attributes:
-      key: the same for calls of one body that was transposed as often.
+      key: equal for calls of the same body that was transposed equally often.
       body: a closed jaxpr.
       transposes: how often it was transposed.
-      weights: what its inputs come from: inputs of the program, by position.
+      weights: by position of its inputs, the inputs of the program they come from.
       times: how often it is called.
     """
 
@@ -115,7 +115,7 @@ class Lined:
 
     Attributes:
       order: its line.
-      weights: what its inputs come from, of those in `order.inputs`.
+      weights: where its inputs that are in `order.inputs` come from.
       times: how often it is called.
     """
 

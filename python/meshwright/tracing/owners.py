@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For which program JAX traces, so that it takes no trace of another one.
+"""Owners of traces: which programs may reuse each other's traces in JAX's cache.
 
-JAX finds what a function was traced to again by the function. One that is jitted inside
-of a step, such as a Flax module under `nn.jit`, may get its marks from around it, so
-that the trace of a plain step would hide them. A function that is wrapped again, for
-the same kind of schedule, takes what was traced last time of the functions inside of
-it, such as those of `jax.numpy`, if its annotations are in none of them: they count
-microbatches while they are traced.
+The problem: JAX caches traces by function. A function that is jitted inside of a step,
+such as a Flax module under `nn.jit`, may get its marks from the code around it, so the
+cached trace of a step without marks would lack them.
+
+The rule: each program is an owner, and reuses only its own traces. A function that is
+wrapped again, for the same kind of schedule, keeps its owner if it has annotations, but
+no function that is jitted inside of it has any, since annotations count microbatches
+while they are traced. So it reuses traces of functions such as those of `jax.numpy`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..jaxapi import frontend as compat
 
 
 class TraceOwner:
-    """A program, or several ones that take each other's traces."""
+    """A program, or several programs that reuse each other's traces."""
 
     def __init__(self) -> None:
         # Whether functions inside of those that were traced have no annotations.
@@ -28,11 +30,11 @@ class TraceOwner:
 
     @property
     def is_shared(self) -> bool:
-        """Whether the next program of the same function may take the same traces."""
+        """Whether the next program of the same function may reuse these traces."""
         return self._is_shared is True
 
     def add(self, jaxpr: Any) -> None:
-        """Notes what was traced."""
+        """Notes a traced program."""
         if self._is_shared is not False:
             self._is_shared = _annotates_itself(jaxpr)
 
@@ -62,9 +64,9 @@ def trace_owner(function: Callable[..., Any], kind: Hashable) -> TraceOwner:
     """The owner of the traces of a function that is wrapped.
 
     Args:
-      function: the user's. Others than plain functions may be made again for each
-        program, or be equal without being the same.
-      kind: what its annotations ask of the program while they are traced.
+      function: the user's. If it is not a plain function, it gets an owner of its own,
+        since such an object may be made again, or equal another one.
+      kind: what annotations read of the program while they are traced.
     """
     if type(function) is not types.FunctionType:
         return TraceOwner()

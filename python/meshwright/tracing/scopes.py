@@ -51,7 +51,7 @@ def body_of(eqn: Any, or_repeats: bool = False) -> Any | None:
 
 
 def identity_of_body(eqn: Any) -> int:
-    """What is the same for operations that apply one function.
+    """An identity that is equal for operations that apply the same function.
 
     What `body_of` gives is made again each time where the function is an open jaxpr.
     """
