@@ -15,7 +15,7 @@ Prints a line of JSON for each schedule: the share of bytes that is hidden, the
 simulated step with pairs by that without, also where that has the same halves of
 backwards (`ratio_halves`) and, with `SPLIT`, by that without it and without pairs
 (`ratio_split`) and by that with it (`ratio_halves_split`), and, where compilers
-estimate, pairs by their parts: `ratio_estimated` with exchanges, which take what the
+estimate, pairs by their parts: `ratio_estimated` with collectives, which take what the
 cost model says, where the code does not hide them, and `ratio_cycles` without any; and
 `simulated_by_estimated`, what the simulator has for a pair by that estimate; with
 `SPLIT`, too (`_split`). Where the plugin is missing, it says so and ends with 0;
@@ -49,6 +49,8 @@ APART: dict[str, dict] = {
     "DualPipeV": WHOLE,
     "Combined1F1B": {"mpmd_split_bwd_fragments": False, **WHOLE},
 }
+#: Collectives of the model: names in code, and those of the simulator.
+COLLECTIVES = {"all-to-all": "all_to_all", "all-reduce": "all_reduce"}
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
 PRODUCT = re.compile(r"\bdot\(|gemm|cublas|convolution\(|kind=kOutput|__triton_nested")
 
@@ -132,8 +134,8 @@ def count_bytes(types: str) -> int:
     )
 
 
-def count_hidden(hlo: str) -> tuple[float, float]:
-    """Bytes that all-to-all exchange in scheduled code, and those that are hidden."""
+def count_hidden(hlo: str, kind: str = "all-to-all") -> tuple[float, float]:
+    """Bytes of a kind of collectives in scheduled code, and those that are hidden."""
     total = hidden = 0.0
     waiting: dict[str, list] = {}
     for line in hlo.splitlines():
@@ -142,11 +144,12 @@ def count_hidden(hlo: str) -> tuple[float, float]:
             waiting = {}
             continue
         name, text = found.groups()
-        if " all-to-all(" in text:
-            total += count_bytes(text.split(" all-to-all(")[0])
-        elif "all-to-all" in text + name and "-start(" in text:
-            # Operands and results are both in the type.
-            waiting[name] = [count_bytes(text.split("-start(")[0]) / 2, False]
+        if f" {kind}(" in text:
+            total += count_bytes(text.split(f" {kind}(")[0])
+        elif kind in text + name and "-start(" in text:
+            size = count_bytes(text.split("-start(")[0])
+            # Of most, operands and results are both in the type.
+            waiting[name] = [size if kind == "all-reduce" else size / 2, False]
         elif done := re.search(r"-done\((?:.* )?%?([\w.\-]+)\)", text):
             size, is_hidden = waiting.pop(done[1], (0.0, False))
             total += size
@@ -157,7 +160,7 @@ def count_hidden(hlo: str) -> tuple[float, float]:
     return total, hidden
 
 
-#: Operations of a fragment, and seconds without collectives and with open exchanges.
+#: Operations of a fragment, and seconds without collectives and with open ones.
 Estimate = tuple[float, float, float]
 
 
@@ -167,26 +170,33 @@ class Measured:
     Attributes:
       share: the part of the exchanged bytes of a step that is hidden.
       estimates: of each fragment that has some, by its name, seconds without
-        collectives, and with the exchanges that it does not hide.
+        collectives, and with those that it does not hide.
     """
 
     def __init__(self, lowered, simulation):
         self.program = lowered.partitioning_result.program
         executable = lowered.compile().mpmd_executable.runtime_executable()
         texts = executable.hlo_texts()
-        total = covered = 0.0
-        open_bytes: dict[str, float] = {}
-        for fragment in self.program["fragments"]:
-            size, hidden = count_hidden(texts[fragment["name"]])
-            total += fragment["calls"] * size
-            covered += fragment["calls"] * hidden
-            open_bytes[fragment["name"]] = size - hidden
-        self.share = covered / total if total else 0.0
-        # No compiler says what a byte takes; the cost model does.
-        exchanges = [c for c in simulation.collectives if c.kind == "all_to_all"]
-        byte_s = sum(c.busy_s for c in exchanges) / total if total else 0.0
+        self.share, open_s = 0.0, collections.defaultdict(float)
+        for kind, simulated in COLLECTIVES.items():
+            total = covered = 0.0
+            open_bytes: dict[str, float] = {}
+            for fragment in self.program["fragments"]:
+                size, hidden = count_hidden(texts[fragment["name"]], kind)
+                total += fragment["calls"] * size
+                covered += fragment["calls"] * hidden
+                open_bytes[fragment["name"]] = size - hidden
+            if not total:
+                continue
+            if kind == "all-to-all":
+                self.share = covered / total
+            # No compiler says what a byte takes; the cost model does.
+            found = [c for c in simulation.collectives if c.kind == simulated]
+            byte_s = sum(c.busy_s for c in found) / total
+            for name, size in open_bytes.items():
+                open_s[name] += byte_s * size
         self.estimates: dict[str, tuple[float, float]] = {
-            name: (found.estimated_s, found.estimated_s + byte_s * open_bytes[name])
+            name: (found.estimated_s, found.estimated_s + open_s[name])
             for name, found in executable.fit().fragments.items()
             if found.estimated_s
         }
