@@ -14,7 +14,6 @@
 #include "meshwright/Cost/Temporaries/SplitProducts.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include <tuple>
@@ -23,21 +22,36 @@ using namespace mlir;
 using namespace meshwright;
 
 namespace {
+/// Bytes that a kernel reads or writes.
+struct Traffic {
+  double bytes = 0;
+  double moved = 0; ///< How many could be moved in the same time.
+
+  void operator+=(const Traffic &other) {
+    bytes += other.bytes;
+    moved += other.moved;
+  }
+};
+
 /// What ops of one kernel add up to, on one device.
 struct Kernel {
   double matrixSeconds = 0;
   double vectorFlops = 0, transcendentals = 0;
   /// By value: the most that an op of the kernel reads of it.
-  llvm::SmallMapVector<Value, double, 8> reads;
-  double writes = 0;
-  double customBytes = 0;
+  llvm::SmallMapVector<Value, Traffic, 8> reads;
+  Traffic others;      ///< What is written, and what custom calls read.
   bool isEmpty = true; ///< Nothing is launched for it.
 
-  double countBytes() const {
-    double bytes = writes + customBytes;
+  void addRead(Value value, const Traffic &read) {
+    Traffic &most = reads[value];
+    most.bytes = std::max(most.bytes, read.bytes);
+    most.moved = std::max(most.moved, read.moved);
+  }
+  Traffic countTraffic() const {
+    Traffic sum = others;
     for (const auto &[value, read] : reads)
-      bytes += read;
-    return bytes;
+      sum += read;
+    return sum;
   }
 };
 } // namespace
@@ -112,18 +126,31 @@ static double countWritten(OpResult result, sdy::MeshAttr mesh) {
   return countLocalBytes(result, mesh);
 }
 
+/// What an op moves of a value. The vector unit of a TPU takes as long for each element
+/// as for a word; its matrix unit reads elements as they are.
+static Traffic measureTraffic(Operation *op, Value value, double bytes,
+                              const Device &device) {
+  Type element = getElement(value);
+  double bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (!device.tiling || isProduct(op) || bits == 0)
+    return {bytes, bytes};
+  auto word = static_cast<double>(device.tiling->wordBits);
+  // A boolean takes a byte.
+  return {bytes, bytes * std::max(1.0, word / (bits == 1 ? 8 : bits))};
+}
+
 /// Returns the seconds that the kernel takes.
 static double addKernel(FragmentCost &cost, const Kernel &kernel,
                         const Device &device) {
-  double bytes = kernel.countBytes();
+  Traffic traffic = kernel.countTraffic();
   double vector =
       kernel.vectorFlops + kPerTranscendental * kernel.transcendentals;
   if (kernel.isEmpty)
     return 0;
   double seconds =
       std::max({kernel.matrixSeconds, vector / device.getVectorSpeed(),
-                bytes / device.getMemorySpeed()});
-  cost.bytes += bytes;
+                traffic.moved / device.getMemorySpeed()});
+  cost.bytes += traffic.bytes;
   cost.kernels += 1;
   cost.computeSeconds += seconds + device.launch;
   return seconds + device.launch;
@@ -209,7 +236,7 @@ std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
 
 FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
   FragmentCost cost;
-  Kernels kernels(block);
+  Kernels kernels(block, device);
   std::vector<Kernel> sums(kernels.getCount());
   StepOrder order(kernels.getCount());
   BlockValues kept(block, kernels, mesh, device);
@@ -248,26 +275,31 @@ FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
                                   getPrecision(&op));
       kernel.vectorFlops += vector;
       kernel.transcendentals += work.transcendentals;
-      if (!isFree(&op)) {
+      if (!isFree(&op) && !shared.isExchange && !kernels.isInReaders(&op)) {
         kernel.isEmpty = false;
         order.addKernel(kernels.get(&op));
         std::optional<double> bytes = isa<stablehlo::CustomCallOp>(op)
                                           ? works.countCustomBytes(&op)
                                           : std::nullopt;
         if (bytes)
-          kernel.customBytes += *bytes / shared.parts;
+          kernel.others += {*bytes / shared.parts, *bytes / shared.parts};
         for (OpOperand &operand : op.getOpOperands()) {
-          Operation *source = operand.get().getDefiningOp();
+          Value read = kernels.getRead(operand);
+          Operation *source = read ? read.getDefiningOp() : nullptr;
           bool isInside = source && source->getBlock() == &block &&
                           kernels.get(source) == kernels.get(&op);
-          if (bytes || isInside || matchPattern(operand.get(), m_Constant()))
+          if (bytes || isInside || !read)
             continue;
-          double &most = kernel.reads[operand.get()];
-          most = std::max(most, countRead(operand, mesh));
+          kernel.addRead(read, measureTraffic(&op, read,
+                                              read == operand.get()
+                                                  ? countRead(operand, mesh)
+                                                  : countLocalBytes(read, mesh),
+                                              device));
         }
         for (OpResult result : op.getResults())
           if (!bytes && kernels.isStored(result))
-            kernel.writes += countWritten(result, mesh);
+            kernel.others +=
+                measureTraffic(&op, result, countWritten(result, mesh), device);
       }
     }
     for (auto [index, collective] : llvm::enumerate(shared.collectives)) {

@@ -217,7 +217,7 @@ bool meshwright::movesDataOnly(Operation *op) {
       op);
 }
 
-static bool isTranscendental(Operation *op) {
+bool meshwright::isTranscendental(Operation *op) {
   if (isa<stablehlo::ExponentialOp, stablehlo::ExponentialMinusOneOp,
           stablehlo::LogOp, stablehlo::LogPlusOneOp, stablehlo::LogisticOp,
           stablehlo::PowerOp, stablehlo::SqrtOp, stablehlo::RsqrtOp,

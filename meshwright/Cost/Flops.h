@@ -67,6 +67,9 @@ private:
 /// constant while it is below a constant.
 std::optional<double> readTripCount(mlir::Operation *whileOp);
 
+/// Whether each result element of an op takes several operations of a vector unit.
+bool isTranscendental(mlir::Operation *op);
+
 /// Whether an op only copies elements, and computes none.
 bool movesDataOnly(mlir::Operation *op);
 

@@ -370,7 +370,8 @@ ShardedOp meshwright::shareOp(Operation *op, MeshAttr mesh) {
   if (!mesh || mesh.getTotalSize() <= 1)
     return shared;
   if (std::optional<Collective> collective = readCollective(op, mesh)) {
-    if (collective->participants > 1)
+    shared.isExchange = collective->participants > 1;
+    if (shared.isExchange)
       shared.collectives.push_back(std::move(*collective));
     return shared;
   }

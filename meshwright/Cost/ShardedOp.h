@@ -21,6 +21,8 @@ namespace meshwright {
 struct ShardedOp {
   /// Into how many parts the work is divided.
   double parts = 1;
+  /// Whether the op is a collective itself, and no kernel.
+  bool isExchange = false;
   std::vector<Collective> collectives;
   /// Of each of the first collectives the operand that it brings into another
   /// sharding, which other readers may share; the rest are sums of results.

@@ -231,6 +231,116 @@ TEST_F(FragmentCostTest, StoresWhatAReductionGivesToOthers) {
   EXPECT_EQ(cost.vectorFlops, 64. * 127 + 64 * 128);
 }
 
+TEST_F(FragmentCostTest, ComputesScalarsInOtherShapesWhereTheyAreRead) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64x128xf32>, %s: tensor<f32>) -> tensor<64x128xf32>
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<0.0> : tensor<f32>
+      %scalars = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<64x128xf32>
+      %numbers = stablehlo.iota dim = 1 : tensor<64x128xf32>
+      %0 = stablehlo.multiply %x, %scalars : tensor<64x128xf32>
+      %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1]
+         : (tensor<64x128xf32>, tensor<f32>) -> tensor<64xf32>
+      %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<64xf32>) -> tensor<64x128xf32>
+      %3 = stablehlo.subtract %numbers, %2 : tensor<64x128xf32>
+      %4 = stablehlo.multiply %3, %scalars : tensor<64x128xf32>
+      return %4 : tensor<64x128xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 2);
+  EXPECT_EQ(cost.bytes, 4. * (64 * 128 + 1 + 64) + 4. * (64 + 1 + 64 * 128));
+  EXPECT_EQ(cost.temporaryBytes, 4. * 64);
+}
+
+// But what is returned, or read by a call, is in memory.
+TEST_F(FragmentCostTest, StoresScalarsInOtherShapesForOthers) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%s: tensor<f32>) -> (tensor<64xf32>, tensor<64xf32>)
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %0 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<64xf32>
+      %1 = stablehlo.add %0, %0 : tensor<64xf32>
+      %2 = stablehlo.custom_call @unknown(%0) : (tensor<64xf32>) -> tensor<64xf32>
+      return %1, %2 : tensor<64xf32>, tensor<64xf32>
+    })");
+  // The scalars, their sum, and the call.
+  EXPECT_EQ(cost.kernels, 3);
+  EXPECT_EQ(cost.bytes, 4. * (1 + 64) + 4. * (1 + 64) + 4. * (64 + 64));
+}
+
+TEST_F(FragmentCostTest, ConnectsNoKernelsByConstants) {
+  FragmentCost cost = estimate(R"(
+    func.func @f(%x: tensor<64xf32>, %y: tensor<32xf32>) -> (tensor<64xf32>, tensor<32xf32>)
+        attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+      %c = stablehlo.constant dense<2.0> : tensor<f32>
+      %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<64xf32>
+      %1 = stablehlo.multiply %x, %0 : tensor<64xf32>
+      %2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<32xf32>
+      %3 = stablehlo.multiply %y, %2 : tensor<32xf32>
+      return %1, %3 : tensor<64xf32>, tensor<32xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 2);
+  EXPECT_EQ(cost.bytes, 4. * 2 * (64 + 32));
+}
+
+// Propagation makes constants of Shardy of them.
+TEST_F(FragmentCostTest, ReadsNoConstantsOfSplitFragments) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %c = stablehlo.constant dense<2.0> : tensor<64x128xf32>
+      %0 = stablehlo.multiply %x, %c : tensor<64x128xf32>
+      return %0 : tensor<64x128xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 1);
+  EXPECT_EQ(cost.bytes, 4. * 2 * 16 * 128);
+}
+
+TEST_F(FragmentCostTest, MovesWordsInVectorUnitsOfTpus) {
+  auto estimateOf = [&](const std::string &element, llvm::StringRef device) {
+    std::string type = "tensor<1024x4096x" + element + ">";
+    return estimate("func.func @f(%x: " + type + ") -> " + type +
+                        " attributes {mesh_shape = #sdy.mesh<[\"x\"=1]>} {\n"
+                        "%0 = stablehlo.add %x, %x : " +
+                        type + "\nreturn %0 : " + type + "\n}",
+                    {}, device);
+  };
+  FragmentCost half = estimateOf("bf16", "tpu-v5e");
+  FragmentCost whole = estimateOf("f32", "tpu-v5e");
+  EXPECT_EQ(half.bytes, 2. * 2 * 1024 * 4096);
+  EXPECT_EQ(whole.bytes, 2 * half.bytes);
+  EXPECT_DOUBLE_EQ(half.computeSeconds, whole.computeSeconds);
+  EXPECT_DOUBLE_EQ(half.computeSeconds, whole.bytes / (819e9 * 0.9) + 2e-6);
+  EXPECT_DOUBLE_EQ(estimateOf("bf16", "h100").computeSeconds,
+                   half.bytes / (3.35e12 * 0.85) + 4e-6);
+}
+
+TEST_F(FragmentCostTest, StoresTranscendentalsForSeveralResultsOnTpus) {
+  auto estimateWith = [&](const std::string &rest, llvm::StringRef device) {
+    return estimate(R"(
+      func.func @f(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>)
+          -> (tensor<64x64xf32>, tensor<64x64xf32>)
+          attributes {mesh_shape = #sdy.mesh<["x"=1]>} {
+        %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+           : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+        %1 = stablehlo.tanh %0 : tensor<64x64xf32>
+        %2 = stablehlo.add %1, %0 : tensor<64x64xf32>
+        %3 = stablehlo.multiply %1, %1 : tensor<64x64xf32>
+        )" + rest + "}",
+                    {}, device);
+  };
+  std::string several =
+      "return %2, %3 : tensor<64x64xf32>, tensor<64x64xf32>\n";
+  std::string one = "%4 = stablehlo.add %2, %3 : tensor<64x64xf32>\n"
+                    "return %4, %4 : tensor<64x64xf32>, tensor<64x64xf32>\n";
+  FragmentCost cost = estimateWith(several, "tpu-v5e");
+  EXPECT_EQ(cost.kernels, 2);
+  // Two operands and two results of either kernel.
+  EXPECT_EQ(cost.bytes, 8. * 4 * 64 * 64);
+  EXPECT_EQ(estimateWith(one, "tpu-v5e").kernels, 1);
+  EXPECT_EQ(estimateWith(several, "h100").kernels, 1);
+}
+
 // Megatron's pair of products: columns, then rows, then one sum.
 TEST_F(FragmentCostTest, TakesWindowsOfUnknownSizeForOneElement) {
   FragmentCost cost = estimate(R"(
@@ -456,6 +566,9 @@ TEST_F(FragmentCostTest, CountsWhatManualDevicesSend) {
   EXPECT_EQ(cost.collectives.front().bytes, 2. * 16 * 4);
   EXPECT_EQ(cost.collectives.front().participants, 4);
   EXPECT_EQ(cost.total.flops, 4. * 2 * 16);
+  // Nothing but the exchange.
+  EXPECT_EQ(cost.kernels, 0);
+  EXPECT_EQ(cost.computeSeconds, 0);
 }
 
 TEST_F(FragmentCostTest, LooksForManualComputationsInHelpers) {

@@ -9,7 +9,6 @@
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -93,8 +92,7 @@ void BlockValues::add(OpResult result) {
   }
   // Other names of arguments and constants take no place.
   Value root = of ? getRoot(of, device) : of;
-  if (of ? !isa<OpResult>(root) || matchPattern(root, m_Constant())
-         : isFree(op))
+  if (of ? !isa<OpResult>(root) || isConstant(root) : isFree(op))
     return;
   // Kernels of a GPU that multiply do nothing else.
   bool isStored = kernels.isStored(result) || (device.cores && isProduct(op));

@@ -105,18 +105,18 @@ def test_late_halves_hide_what_is_in_no_pair():
         firsts = [pair["overlapped"][0]["origins"] for pair in find_pairs(lowered)]
         return sum(all(name.endswith("(1)") for name in names) for names in firsts)
 
-    timed = lower("Combined1F1B", shared=True, mpmd_schedule_device="h100")
+    timed = lower("DualPipeV", shared=True, mpmd_schedule_device="h100")
     assert count(timed) > 0
-    assert count(lower("Combined1F1B", shared=True)) == 0
+    assert count(lower("DualPipeV", shared=True)) == 0
     whole = lower(
-        "Combined1F1B",
+        "DualPipeV",
         shared=True,
         mpmd_schedule_device="h100",
         mpmd_fuse_overlapped_pairs=False,
     )
     assert timed.simulate("h100").makespan_s < whole.simulate("h100").makespan_s
     assert_close(
-        train(timed, "Combined1F1B", shared=True), train_plainly(4, 1, shared=True)
+        train(timed, "DualPipeV", shared=True), train_plainly(8, 1, shared=True)
     )
 
 
