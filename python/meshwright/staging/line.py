@@ -131,7 +131,7 @@ class Lining:
         return Order(items, position, costs, spans, inputs, waiting.keys(), apart)
 
     def trained(self) -> set[Any]:
-        """Weights that the body trains, or through which it derives by others."""
+        """Weights that the body trains, or that derivatives by others pass through."""
         before = self._before_gradients()
         forward, waiting = self._forward(before), self._waiting(before)
         differentiated = self._read_backward(waiting)

@@ -14,7 +14,8 @@ comes before does not matter, such as a generator before one of the applications
 discriminator. A product with a weight that is not trained is a twin of those with other
 weights and equally many such products before them, too: a teacher or a reference policy
 is kept as the model that it is a copy of. Products with weights that other bodies train
-are of no copy, and do not count: an actor, before the copy of a critic.
+belong to no copy and are not counted, such as those of an actor before the copy of a
+critic.
 """
 
 from __future__ import annotations
