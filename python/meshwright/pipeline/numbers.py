@@ -10,8 +10,9 @@ Example, two microbatches:
     g = jax.jit(accumulate(f, 2))        jit[call 0, call 1] x     jit[call 0, call 1] x
     g(x), g(y)                           jit[call 0, call 1] y     jit[call 2, call 3] y
 
-Invariant: no two microbatches of a program have the same counter. Those in loops keep
-theirs, then the first one of each counter does; others get free ones.
+Invariant: the microbatches of a program have ascending counters in the order of their
+calls, as without `jax.jit`. A schedule orders them by these, and a later call may read
+what an earlier one gave. Those of loops are given, and no others have them.
 
 Cost: one pass over the operations of the program and of its jitted functions with
 microbatches.
@@ -19,11 +20,12 @@ microbatches.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from ..jaxapi import frontend as compat
-from ..tracing.primitives import call_p
+from ..tracing.primitives import call_p, for_p
 from ..tracing.scopes import body_of, with_body
 from .results import is_in, numbers_of
 
@@ -42,7 +44,8 @@ def with_own_numbers(traced: Any) -> Any:
 
 @compat.weakref_lru_cache
 def _renumbered(jaxpr: Any) -> Any | None:
-    """The jaxpr with other counters; None if no two microbatches have the same."""
+    """The jaxpr with other counters; None if all microbatches have their own, in the
+    order in which they are called."""
     groups: list[range] = []
     loops: list[range] = []
 
@@ -51,32 +54,34 @@ def _renumbered(jaxpr: Any) -> Any | None:
         return 0
 
     _visit(jaxpr, found)
-    given = [number for numbers in (*groups, *loops) for number in numbers]
-    if len(given) == len(set(given)):
+    given = [number for numbers in groups for number in numbers]
+    in_loops = {number for numbers in loops for number in numbers}
+    is_ascending = all(a < b for a, b in itertools.pairwise(given))
+    if is_ascending and in_loops.isdisjoint(given):
         return None
-    taken = {number for numbers in loops for number in numbers}
-    free = 1 + max([*given, *_counters(jaxpr)])
+    taken = in_loops | (_counters(jaxpr) - set(given))
+    first = 0
 
     def shift(numbers: range, is_loop: bool) -> int:
-        nonlocal free
+        nonlocal first
         if is_loop:
             return 0
-        moved = 0
-        if not taken.isdisjoint(numbers):
-            moved, free = free - numbers.start, free + len(numbers)
-        taken.update(number + moved for number in numbers)
+        while clash := taken.intersection(range(first, first + len(numbers))):
+            first = max(clash) + 1
+        moved = first - numbers.start
+        first += len(numbers)
         return moved
 
     return _visit(jaxpr, shift)
 
 
-def _counters(jaxpr: Any) -> list[int]:
-    found = [0]
+def _counters(jaxpr: Any) -> set[int]:
+    found = set[int]()
     for eqn in jaxpr.eqns:
         if (counter := _counter(eqn)) is not None:
-            found.append(counter)
+            found.add(counter)
         elif (body := body_of(eqn)) is not None:
-            found += _counters(body.jaxpr)
+            found |= _counters(body.jaxpr)
     return found
 
 
@@ -96,6 +101,8 @@ def _visit(jaxpr: Any, shift: Callable[[range, bool], int]) -> Any:
     for at, eqn in enumerate(jaxpr.eqns):
         if (counter := _counter(eqn)) is not None:
             calls.setdefault(counter, []).append(at)
+        elif eqn.primitive is for_p:
+            shifts.clear()  # What follows is its result, not that of calls before.
         elif eqn.primitive is compat.jit_p:
             body = body_of(eqn)
             new = _visit(body.jaxpr, shift)

@@ -61,6 +61,17 @@ def test_a_function_that_is_called_twice_is_scheduled_as_without_jit(schedule):
     assert order(apply_twice(jax.jit(gradient)), schedule, *args) == expected
 
 
+def test_what_is_called_last_is_scheduled_last():
+    functions = accumulate(jax.value_and_grad(loss), 4), accumulate(loss, 2)
+
+    def make_step(gradient, last):
+        return lambda *args: (gradient(*args), gradient(*args), last(*args))
+
+    expected = order(make_step(*functions), "1F1B", WEIGHTS, ROWS)
+    step = make_step(*map(jax.jit, functions))
+    assert order(step, "1F1B", WEIGHTS, ROWS) == expected
+
+
 def test_chunks_of_sequences_are_scheduled_as_without_jit():
     gradient = accumulate(loss_of_chunk, 2, sequence_chunks=2)
     args = WEIGHTS, ROWS.reshape(4, 2, 4), ROWS.reshape(4, 2, 4)
@@ -76,9 +87,11 @@ def test_numbers_are_those_of_jax():
         np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("is_inlined", [True, False])
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_trace_of_before_beside_microbatches_of_another_length(is_first):
-    jitted = jax.jit(accumulate(jax.value_and_grad(loss), 4))
+def test_a_trace_of_before_beside_microbatches_of_another_length(is_first, is_inlined):
+    gradient = accumulate(jax.value_and_grad(loss), 4)
+    jitted = jax.jit(gradient, inline=is_inlined)
     other = accumulate(jax.grad(loss), 4)
 
     def step(weights, x, y):
