@@ -39,6 +39,9 @@ from .search import SLACK, best_cuts, best_cuts_within, cuts_of_several, make_li
 UNEVEN = 1.5
 # The limits of a stage's cost that are tried, as excess over the mean.
 _MORE = (SLACK - 1, 0.2, 0.3, 0.4, UNEVEN - 1)
+# Of how many bodies each is tried as the only uneven one: more would take their number
+# of times as long, of lines that are as many times as long.
+_FEW = 4
 
 
 def is_call(eqn: Any) -> bool:
@@ -172,6 +175,7 @@ def find_homes(bodies: Sequence[Lined], count: int) -> Mapping[Any, int]:
     ]
     if not found:
         return {}
+    mean = mean or 1  # Nothing but moves of data costs nothing.
     return min(found, key=lambda one: one.worst / mean + one.sent / apart).homes
 
 
@@ -186,7 +190,7 @@ def _cuts_of_merged(merged: _Merged, count: int) -> Iterator[list[int]]:
     tried: list[list[int]] = []
     for more in _MORE:
         # Each body as uneven as the others, or one of them alone.
-        for own in (None, *range(len(means))):
+        for own in (None, *range(len(means) if len(means) <= _FEW else 0)):
             extra = means if own is None else np.eye(len(means))[own] * sum(means)
             limits = np.add(means, np.multiply(extra, more))
             cuts = cuts_of_several(line, costs, [*limits], count)
