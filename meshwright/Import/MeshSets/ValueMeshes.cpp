@@ -125,14 +125,15 @@ static bool keepsForm(OpOperand &use) {
 /// a part of it.
 static MeshBits findReaders(BlockArgument arg, const ValueMeshes &meshes) {
   MeshBits found;
-  SmallVector<Value> worklist{arg};
-  while (!worklist.empty())
-    for (OpOperand &use : worklist.pop_back_val().getUses()) {
+  SetVector<Value> forms;
+  forms.insert(arg);
+  for (size_t next = 0; next != forms.size(); ++next)
+    for (OpOperand &use : forms[next].getUses()) {
       Operation *user = use.getOwner();
       if (isa<AssignOp, CallOp>(user))
         addMeshes(found, meshes.getReaders(use));
       else if (keepsForm(use))
-        worklist.push_back(user->getResult(0));
+        forms.insert(user->getResult(0));
     }
   return found;
 }

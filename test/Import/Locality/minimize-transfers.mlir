@@ -531,3 +531,46 @@ func.func @state_by_a_number(%n: !s2, %moment: !w) -> (!w, !w) attributes {topol
   %scaled = stablehlo.add %moment, %moment : !w
   return %new, %scaled : !w, !w
 }
+
+// Numbers that are read twice, again and again, are looked at once each: the paths from
+// the argument to the assign are 2^32.
+
+// CHECK-LABEL: func @number_is_read_twice
+func.func @number_is_read_twice(%n: !s) -> !s2 attributes {topology = #topology} {
+  // CHECK:     mpmd.assign %{{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NOT: mpmd.transfer
+  %1 = stablehlo.multiply %n, %n : !s
+  %2 = stablehlo.multiply %1, %1 : !s
+  %3 = stablehlo.multiply %2, %2 : !s
+  %4 = stablehlo.multiply %3, %3 : !s
+  %5 = stablehlo.multiply %4, %4 : !s
+  %6 = stablehlo.multiply %5, %5 : !s
+  %7 = stablehlo.multiply %6, %6 : !s
+  %8 = stablehlo.multiply %7, %7 : !s
+  %9 = stablehlo.multiply %8, %8 : !s
+  %10 = stablehlo.multiply %9, %9 : !s
+  %11 = stablehlo.multiply %10, %10 : !s
+  %12 = stablehlo.multiply %11, %11 : !s
+  %13 = stablehlo.multiply %12, %12 : !s
+  %14 = stablehlo.multiply %13, %13 : !s
+  %15 = stablehlo.multiply %14, %14 : !s
+  %16 = stablehlo.multiply %15, %15 : !s
+  %17 = stablehlo.multiply %16, %16 : !s
+  %18 = stablehlo.multiply %17, %17 : !s
+  %19 = stablehlo.multiply %18, %18 : !s
+  %20 = stablehlo.multiply %19, %19 : !s
+  %21 = stablehlo.multiply %20, %20 : !s
+  %22 = stablehlo.multiply %21, %21 : !s
+  %23 = stablehlo.multiply %22, %22 : !s
+  %24 = stablehlo.multiply %23, %23 : !s
+  %25 = stablehlo.multiply %24, %24 : !s
+  %26 = stablehlo.multiply %25, %25 : !s
+  %27 = stablehlo.multiply %26, %26 : !s
+  %28 = stablehlo.multiply %27, %27 : !s
+  %29 = stablehlo.multiply %28, %28 : !s
+  %30 = stablehlo.multiply %29, %29 : !s
+  %31 = stablehlo.multiply %30, %30 : !s
+  %32 = stablehlo.multiply %31, %31 : !s
+  %last = mpmd.assign %32 : (!s) -> !s2
+  return %last : !s2
+}
