@@ -200,6 +200,11 @@ FragmentCost BodyEstimator::estimateCallee(SymbolRefAttr callee) {
   return callees[function] = cost;
 }
 
+/// Of a loop or a branch. Each trip of a loop waits for the one before.
+static double countFreeOfWhole(const FragmentCost &cost) {
+  return cost.collectives.empty() ? cost.computeSeconds : 0;
+}
+
 std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
   FragmentCost cost;
   if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
@@ -208,6 +213,7 @@ std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
     std::optional<double> trips = readTripCount(loop);
     addScaled(cost, body, trips.value_or(1));
     cost.unknownLoops += !trips;
+    cost.freeSeconds = countFreeOfWhole(cost);
     cost.temporaryBytes = body.temporaryBytes;
     return cost;
   }
@@ -219,6 +225,7 @@ std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
         cost = other;
       cost.temporaryBytes = most;
     }
+    cost.freeSeconds = countFreeOfWhole(cost);
     return cost;
   }
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
@@ -244,9 +251,13 @@ FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
   std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
                       double>>
       exchanged;
+  BlockTimes times;
   for (Operation &op : block.without_terminator()) {
     ShardedOp shared;
     if (std::optional<FragmentCost> nested = estimateNested(&op)) {
+      times.nested[&op] = nested->freeSeconds;
+      if (!nested->collectives.empty())
+        times.exchanging.insert(&op);
       addScaled(cost, *nested, 1);
       for (ChainStep step : nested->steps)
         order.add(step);
@@ -302,6 +313,8 @@ FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
                 measureTraffic(&op, result, countWritten(result, mesh), device);
       }
     }
+    if (!shared.collectives.empty())
+      times.exchanging.insert(&op);
     for (auto [index, collective] : llvm::enumerate(shared.collectives)) {
       if (index < shared.operands.size() &&
           !exchanged
@@ -321,10 +334,10 @@ FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
   }
   cost.temporaryBytes =
       fragment ? kept.countTemporaries(fragment) : kept.count();
-  std::vector<double> seconds;
   for (const Kernel &kernel : sums)
-    seconds.push_back(addKernel(cost, kernel, device));
-  cost.steps = order.get(seconds);
+    times.seconds.push_back(addKernel(cost, kernel, device));
+  cost.steps = order.get(times.seconds);
+  freeTimes.add(block, std::move(kernels), std::move(times));
   return cost;
 }
 
@@ -332,15 +345,20 @@ FragmentCost BodyEstimator::estimateFunction(func::FuncOp function,
                                              bool isFragment) {
   FragmentCost cost =
       estimate(function.front(), isFragment ? function : func::FuncOp());
+  Operation *terminator = function.front().getTerminator();
+  llvm::BitVector resharded(terminator->getNumOperands());
   // Results may be wanted in another sharding than they are computed in.
   if (mesh && mesh.getTotalSize() > 1) {
     std::vector<Collective> reshards;
-    Operation *terminator = function.front().getTerminator();
-    for (OpOperand &operand : terminator->getOpOperands())
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      size_t numBefore = reshards.size();
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()))
         addReshard(type, sdy::getSharding(operand.get()),
                    sdy::getResultSharding(function, operand.getOperandNumber()),
                    mesh, reshards);
+      if (reshards.size() > numBefore)
+        resharded.set(operand.getOperandNumber());
+    }
     for (Collective &collective : reshards) {
       double seconds = estimateSeconds(collective, device);
       cost.collectiveSeconds += seconds;
@@ -348,5 +366,6 @@ FragmentCost BodyEstimator::estimateFunction(func::FuncOp function,
       cost.collectives.push_back(std::move(collective));
     }
   }
+  cost.freeSeconds = freeTimes.count(function.front(), resharded);
   return cost;
 }

@@ -15,6 +15,7 @@
 #define MESHWRIGHT_COST_BODYCOST_H
 
 #include "meshwright/Cost/FragmentCost.h"
+#include "meshwright/Cost/FreeTimes.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 
 namespace meshwright {
@@ -43,6 +44,7 @@ private:
   const Device &device;
   WorkEstimator &works;
   llvm::DenseMap<mlir::Operation *, FragmentCost> callees;
+  FreeTimes freeTimes;
 };
 
 } // namespace meshwright

@@ -40,6 +40,9 @@ struct FragmentCost {
   /// Kernels and collectives in the order of the program, neighbours of one kind
   /// as one; long ones are coarser.
   std::vector<ChainStep> steps;
+  /// Kernels that no collective waits for, not even through other kernels: a TPU hides
+  /// exchanges beside these. They are part of `computeSeconds`.
+  double freeSeconds = 0;
   /// Most bytes at once, beside operands and results.
   double temporaryBytes = 0;
   /// Custom calls of unknown work, by name.
@@ -48,6 +51,8 @@ struct FragmentCost {
   unsigned unknownLoops = 0;
 
   double getSeconds() const { return computeSeconds + collectiveSeconds; }
+  /// Adds times and steps of what runs afterwards.
+  void addTimes(const FragmentCost &next);
 };
 
 /// Adds a step after others.
@@ -58,9 +63,10 @@ void addSteps(std::vector<ChainStep> &steps,
 
 /// Seconds of two fragments that run as one program and need nothing of each other:
 /// a kernel of one runs beside a collective of the other, but not beside a kernel.
-/// Each time, what can start first does.
+/// Each time, what can start first does. On a TPU exchanges run beside kernels that no
+/// collective waits for, of either fragment, and beside no others.
 double getOverlappedSeconds(const FragmentCost &first,
-                            const FragmentCost &second);
+                            const FragmentCost &second, const Device &device);
 
 /// Estimates the programs of fragments: functions with a `mesh_shape`, as the
 /// export phase leaves them. Each is estimated once.

@@ -101,7 +101,8 @@ FailureOr<double> WorkloadMaker::findHidden(uint32_t index) {
     parts.push_back(std::move(*cost));
   }
   double sum = parts[0].getSeconds() + parts[1].getSeconds();
-  return std::max(0.0, sum - getOverlappedSeconds(parts[0], parts[1]));
+  return std::max(0.0, sum - getOverlappedSeconds(parts[0], parts[1],
+                                                  times.costs.getDevice()));
 }
 
 void WorkloadMaker::addMeshes() {

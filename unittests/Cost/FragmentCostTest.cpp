@@ -571,6 +571,91 @@ TEST_F(FragmentCostTest, CountsWhatManualDevicesSend) {
   EXPECT_EQ(cost.computeSeconds, 0);
 }
 
+// The exchange waits for the first of three kernels that take as long as each other.
+TEST_F(FragmentCostTest, TellsKernelsThatNoCollectiveWaitsFor) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+            tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = sdy.manual_computation(%x) in_shardings=[<@m, [{"d"}, {}]>] out_shardings=[<@m, [{"d"}, {}]>] manual_axes={"d"} (%a: tensor<4x16xf32>) {
+        %1 = stablehlo.tanh %a : tensor<4x16xf32>
+        %2 = "stablehlo.all_to_all"(%1) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x16xf32>) -> tensor<4x16xf32>
+        %3 = stablehlo.negate %2 : tensor<4x16xf32>
+        sdy.return %3 : tensor<4x16xf32>
+      } : (tensor<16x16xf32>) -> tensor<16x16xf32>
+      %4 = stablehlo.negate %x : tensor<16x16xf32>
+      return %0, %4 : tensor<16x16xf32>, tensor<16x16xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 3);
+  EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds * 2 / 3);
+}
+
+// What brings a result into its sharding waits for it, too, but not for the other result.
+TEST_F(FragmentCostTest, TellsResultsThatAreResharded) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>},
+            tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0 = stablehlo.tanh %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"d"}, {}]>]>} : tensor<16x16xf32>
+      %1 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"d"}, {}]>]>} : tensor<16x16xf32>
+      return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 2);
+  EXPECT_GT(cost.collectiveSeconds, 0);
+  EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds / 2);
+}
+
+// An exchange waits for one of the results of a body, but not for the other.
+TEST_F(FragmentCostTest, TellsResultsThatCollectivesWaitFor) {
+  FragmentCost cost = estimate(R"(
+    sdy.mesh @m = <["d"=4]>
+    func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
+            tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
+        attributes {mesh_shape = #sdy.mesh<["d"=4]>} {
+      %0:2 = sdy.manual_computation(%x) in_shardings=[<@m, [{"d"}, {}]>] out_shardings=[<@m, [{"d"}, {}]>, <@m, [{"d"}, {}]>] manual_axes={"d"} (%a: tensor<4x16xf32>) {
+        %2 = stablehlo.negate %a : tensor<4x16xf32>
+        %3 = stablehlo.abs %a : tensor<4x16xf32>
+        sdy.return %2, %3 : tensor<4x16xf32>, tensor<4x16xf32>
+      } : (tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
+      %1 = sdy.manual_computation(%0#0) in_shardings=[<@m, [{"d"}, {}]>] out_shardings=[<@m, [{"d"}, {}]>] manual_axes={"d"} (%a: tensor<4x16xf32>) {
+        %2 = "stablehlo.all_to_all"(%a) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4x16xf32>) -> tensor<4x16xf32>
+        sdy.return %2 : tensor<4x16xf32>
+      } : (tensor<16x16xf32>) -> tensor<16x16xf32>
+      return %1, %0#1 : tensor<16x16xf32>, tensor<16x16xf32>
+    })");
+  EXPECT_EQ(cost.kernels, 2);
+  EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds / 2);
+}
+
+// Of two fragments with an exchange each.
+TEST_F(FragmentCostTest, HidesExchangesOfTpusBesideKernelsThatNoneWaitsFor) {
+  Device tpu = llvm::cantFail(findDevice("tpu-v5p"));
+  FragmentCost cost;
+  cost.collectives = {{CollectiveKind::AllToAll, {"d"}, 4, 1e8, 1},
+                      {CollectiveKind::AllReduce, {"d"}, 4, 1e6, 1}};
+  double exchange = estimateSeconds(cost.collectives[0], tpu);
+  double sum = estimateSeconds(cost.collectives[1], tpu);
+  cost.computeSeconds = 3 * exchange;
+  cost.collectiveSeconds = exchange + sum;
+  cost.steps = {{cost.computeSeconds, false}, {exchange + sum, true}};
+  double alone = 4 * exchange + sum;
+  EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, tpu), 2 * alone);
+  cost.freeSeconds = exchange / 2;
+  EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, tpu), 2 * alone - exchange);
+  cost.freeSeconds = 3 * exchange;
+  EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, tpu),
+                   2 * (alone - exchange));
+  Device gpu = llvm::cantFail(findDevice("h100"));
+  cost.freeSeconds = 0;
+  EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, gpu),
+                   2 * alone - exchange - sum);
+}
+
 TEST_F(FragmentCostTest, LooksForManualComputationsInHelpers) {
   auto estimateOn = [&](const std::string &devices) {
     std::string mesh = "<[\"d\"=" + devices + "]>";

@@ -173,12 +173,12 @@ FailureOr<double> OverlapTimes::measureHidden(FragmentOp first,
   if (!hasDevice)
     return shorter;
   double sum = *time;
-  chain.steps = find(first).cost->steps;
+  chain.addTimes(*find(first).cost);
   for (FragmentOp fragment : second) {
     sum += *measure(fragment);
-    for (meshwright::ChainStep step : find(fragment).cost->steps)
-      addStep(other.steps, step);
+    other.addTimes(*find(fragment).cost);
   }
-  return std::clamp(sum - meshwright::getOverlappedSeconds(chain, other), 0.0,
-                    shorter);
+  return std::clamp(
+      sum - meshwright::getOverlappedSeconds(chain, other, costs.getDevice()),
+      0.0, shorter);
 }
