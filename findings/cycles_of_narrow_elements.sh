@@ -11,12 +11,8 @@
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 source "$(dirname "$0")/frame.bash"
-# libtpu aborts where it cannot count the processors, as in a chroot without /sys.
-[[ -r /sys/devices/system/cpu/possible ]] || cannot "/sys is not mounted"
 packages jax==0.12.0.1 jaxlib==0.12.0.1 libtpu==0.0.50.1 numpy==2.3.5
-# No server of the cloud is asked, and no lock on devices is taken that are not there.
-export TPU_SKIP_MDS_QUERY=1 ALLOW_MULTIPLE_LIBTPU_LOAD=1
-export TPU_WORKER_HOSTNAMES=localhost TPU_ACCELERATOR_TYPE=v5litepod-4
+describe_tpus
 program <<'PYTHON'
 import re
 import sys

@@ -3,6 +3,8 @@
 #
 #   packages NAME==VERSION...   a Python 3.12 or 3.13 with these packages, in a folder
 #                               that is removed at the end
+#   describe_tpus               lets libtpu, one of the packages, describe TPUs that are
+#                               not there
 #   program ARGUMENT... <<'PYTHON'
 #                               runs what follows in it, on the CPU; `$folder` is empty
 #                               but for `venv` and `program.py`
@@ -33,6 +35,14 @@ packages() {
   "$found" -m venv "$folder/venv"
   "$folder/venv/bin/pip" install -q --disable-pip-version-check --no-compile "$@" ||
     cannot "pip install $*"
+}
+
+describe_tpus() {
+  # libtpu aborts where it cannot count the processors, as in a chroot without /sys.
+  [[ -r /sys/devices/system/cpu/possible ]] || cannot "/sys is not mounted"
+  # No server of the cloud is asked, and no lock on devices is taken.
+  export TPU_SKIP_MDS_QUERY=1 ALLOW_MULTIPLE_LIBTPU_LOAD=1
+  export TPU_WORKER_HOSTNAMES=localhost TPU_ACCELERATOR_TYPE=v5litepod-4
 }
 
 program() {
