@@ -163,8 +163,8 @@ static llvm::Error parsePattern(StringRef pattern, std::string &name,
       return llvm::createStringError(
           "expected names of dimensions in parentheses, such as (b,h,t,d)");
     if (llvm::is_contained(cost.dimensions, dimension))
-      return llvm::createStringError("dimension \"" + dimension +
-                                     "\" is named twice");
+      return llvm::createStringError("duplicate dimension \"" + dimension +
+                                     "\"; give each a name of its own");
     cost.dimensions.push_back(dimension.str());
   }
   return llvm::Error::success();
@@ -191,7 +191,8 @@ static llvm::Error parseCost(StringRef text, CustomCosts &costs) {
     std::optional<SizeExpression> &target =
         key == "flops" ? cost.flops : cost.bytes;
     if (target)
-      return llvm::createStringError(key + " is there twice");
+      return llvm::createStringError("duplicate \"" + key +
+                                     ":\"; remove one of the two");
     llvm::Expected<SizeExpression> parsed = SizeExpression::parse(
         formula, cost.dimensions, /*isGrowing=*/!cost.isComplete);
     if (!parsed)
@@ -200,7 +201,8 @@ static llvm::Error parseCost(StringRef text, CustomCosts &costs) {
     target = std::move(*parsed);
   }
   if (!costs.try_emplace(name, std::move(cost)).second)
-    return llvm::createStringError("a cost of \"" + name + "\" is there twice");
+    return llvm::createStringError("duplicate cost of \"" + name +
+                                   "\"; remove one of the two");
   return llvm::Error::success();
 }
 

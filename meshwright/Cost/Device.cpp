@@ -222,7 +222,8 @@ meshwright::parseDevices(llvm::StringRef text) {
   if (!devices)
     return devices;
   if (devices->empty())
-    return llvm::createStringError("there is no device in it");
+    return llvm::createStringError(
+        "there is no device in it; expected one at least");
   // An object of LLVM's has lost the order of the file.
   llvm::sort(*devices, [&](const Device &a, const Device &b) {
     return text.find("\"" + a.name + "\"") < text.find("\"" + b.name + "\"");

@@ -290,7 +290,8 @@ WorkEstimator::evaluate(Operation *customCall,
   if (warnedOfRank.insert(name.str()).second)
     customCall->emitWarning()
         << "is not counted: its cost has " << cost.dimensions.size()
-        << " dimensions, but its first operand has " << rank;
+        << " dimensions, but its first operand has " << rank
+        << "; name the dimensions of that operand";
   return std::nullopt;
 }
 

@@ -171,7 +171,8 @@ static llvm::Error chooseRun(std::vector<Event> &events,
   for (const Event &event : events)
     last = std::max(last, event.run);
   if (last < 0)
-    return llvm::createStringError("the recording has no events");
+    return llvm::createStringError(
+        "the recording has no events; record a run with mw.profile");
   int64_t chosen = run.value_or(last);
   llvm::erase_if(events,
                  [&](const Event &event) { return event.run != chosen; });
@@ -292,7 +293,8 @@ llvm::Error meshwright::addRecording(const json::Value &value,
     auto mesh = meshes.find(event.mesh);
     if (mesh == meshes.end())
       return llvm::createStringError("the recording has a mesh '" + event.mesh +
-                                     "' that the simulation has not");
+                                     "' that the simulation has not; give both "
+                                     "of one program");
     Drawing::Bar bar;
     bar.mesh = bar.source = mesh->second;
     bar.name = drawing.names.add(event.name);

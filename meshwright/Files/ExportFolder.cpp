@@ -253,8 +253,8 @@ static Error makeAside(StringRef target, std::string &aside,
     lock = std::move(own);
     return Error::success();
   }
-  return fail(
-      "the folder cannot be made: another process removes it each time");
+  return fail("the folder cannot be made: another process removes it each "
+              "time; export into another folder, or end that process");
 }
 
 /// As the umask says; by default LLVM's are closed to all other users.
@@ -425,7 +425,8 @@ static Expected<bool> putInPlace(const std::string &aside,
     targetLock = std::move(lock);
     return true;
   }
-  return fail("the folder cannot be replaced: others replace it all the time");
+  return fail("the folder cannot be replaced: other processes replace it all "
+              "the time; give each export a folder of its own");
 }
 
 /// The path of a folder without links, also of one that is yet to be made.
@@ -441,13 +442,15 @@ static Expected<std::string> resolve(StringRef folder) {
   fs::file_status status;
   if (!fs::status(name, status)) {
     if (!fs::is_directory(status))
-      return fail("the folder cannot be made: a file has its name");
+      return fail("the folder cannot be made: a file has its name; "
+                  "choose another name, or remove the file");
     if (std::error_code error = fs::real_path(name, result))
       return fail("the folder cannot be made: " + error.message());
     return result.str().str();
   }
   if (!fs::status(name, status, /*follow=*/false))
-    return fail("the folder cannot be made: a link to nothing has its name");
+    return fail("the folder cannot be made: a link to nothing has its name; "
+                "choose another name, or remove the link");
   SmallString<128> parent(path::parent_path(name));
   if (parent.empty())
     parent = ".";

@@ -148,7 +148,8 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
   unsigned depth = 0, typeDepth = 0;
   auto makeExcess = [](StringRef what, unsigned limit) {
     return (what + " are nested more than " + Twine(limit) +
-            " deep here; the program cannot be read")
+            " deep here, too deep to read the program; close those that are "
+            "left open, or nest fewer")
         .str();
   };
   ResultNumbers results(text.size());

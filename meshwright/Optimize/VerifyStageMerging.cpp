@@ -119,8 +119,7 @@ static void reportClash(FragmentOp fragment, const StageClaim &claim,
   if (isRematForHalf(fragment))
     diag << "; it would be recomputed for each half of its backward fragment, "
             "which is split: leave out mpmd_fragment_remat, or take a schedule "
-            "that "
-            "does not split backwards, such as 1F1B, without "
+            "that does not split backwards, such as 1F1B, without "
             "mpmd_split_bwd_fragments";
   else
     meshwright::identify(*diag.getUnderlyingDiagnostic(), "not_unique",

@@ -223,7 +223,8 @@ LogicalResult ValueMarks::mark(StringRef name, const WrittenValues &written) {
     if (written.empty())
       return module.emitError() << "value \"" << name
                                 << "\" has a name of a text, and this program "
-                                   "is bytecode, in which values have none";
+                                   "is bytecode, in which values have none; "
+                                   "give the program as text";
     SmallVector<StringRef> known =
         llvm::map_to_vector(written.keys(), [](StringRef key) { return key; });
     llvm::sort(known);

@@ -100,7 +100,8 @@ llvm::Error LayoutReader::readSequence(std::string &symbols, bool isGroup) {
     start = symbols.size();
     if (symbol == '(') {
       if (++depth > 64)
-        return makeError(next - 1, "more than 64 groups in each other");
+        return makeError(next - 1, "groups are nested more than 64 deep; write "
+                                   "inner ones out");
       if (llvm::Error error = readSequence(symbols, /*isGroup=*/true))
         return error;
       --depth;

@@ -23,7 +23,8 @@ static llvm::Expected<PlanShape> getShape(const ComparisonRequest &request,
   int64_t chunks = request.stages / request.meshes;
   if (chunks * request.meshes != request.stages)
     return llvm::createStringError(
-        llvm::formatv("{0} stages cannot be divided evenly over {1} meshes",
+        llvm::formatv("{0} stages cannot be divided evenly over {1} meshes; "
+                      "take a multiple of {1}",
                       request.stages, request.meshes));
   return PlanShape{request.meshes, microbatches, chunks};
 }

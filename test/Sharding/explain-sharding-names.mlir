@@ -42,7 +42,7 @@
 // GONE: program.mlir:6:1: error: value "%unread" was removed before shardings propagate: nothing reads it, or it was merged into another value; name a value that reads it, or one that it is computed from
 // UNKNOWN: error: no value of the program is written "%caled"; did you mean "%called"?
 // NUMBER: error: value "%0#{{.}}": expected a number of one of the 2 results of %0 after #
-// BYTECODE: error: value "%0" has a name of a text, and this program is bytecode, in which values have none
+// BYTECODE: error: value "%0" has a name of a text, and this program is bytecode, in which values have none; give the program as text
 
 //--- config.json
 {"topology": {"m1": {"x": 2}, "m2": {"x": 2}}, "assignment": {"encoder": "m1", "decoder": "m2"}}

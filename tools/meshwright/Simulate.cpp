@@ -103,7 +103,7 @@ static FailureOr<int64_t> readMemory() {
   return *bytes;
 }
 
-/// Fails if a mesh needs more than there is, saying what would do.
+/// Fails if a mesh needs more than there is.
 static LogicalResult checkMemory(const Workload &workload,
                                  const Simulation &simulation, int64_t limit) {
   auto fullest =
@@ -118,7 +118,9 @@ static LogicalResult checkMemory(const Workload &workload,
       " needs " + toScaled(static_cast<double>(fullest->peakBytes), "B") +
       " (" + Twine(fullest->peakBytes) +
       " bytes) on each device, but there are " +
-      toScaled(static_cast<double>(limit), "B"));
+      toScaled(static_cast<double>(limit), "B") +
+      "; give its stages more devices, or take a schedule that holds fewer "
+      "activations");
 }
 
 static LogicalResult printResult(const Workload &workload,

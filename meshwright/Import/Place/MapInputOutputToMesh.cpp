@@ -52,7 +52,8 @@ static LogicalResult verifyAssignment(func::FuncOp func, StringRef what,
     if (!getMeshByName(getTopology(func), mesh))
       return func.emitError()
              << what << " " << index << " cannot be assigned to mesh \"" << mesh
-             << "\", which is not in the topology of @" << func.getSymName();
+             << "\", which is not in the topology of @" << func.getSymName()
+             << "; expected one of its meshes";
   }
   return success();
 }

@@ -136,7 +136,8 @@ LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
   for (FragmentOp fragment : {first, second})
     if (fragment->getBlock() != &func.front())
       return fragment.emitError()
-             << "is named by a rule, but not directly in the function body";
+             << "is named by a rule, but not directly in the function body; "
+                "only fragments there can be ordered";
   unsigned from = graph.getPosition(first), to = graph.getPosition(second);
   if (graph.hasPath(from, to))
     return success();
@@ -147,7 +148,8 @@ LogicalResult RuleApplier::order(FragmentOp first, FragmentOp second) {
   }
   if (first->getNumResults() == 0)
     return first.emitError() << "is named by a rule, but has no result by "
-                                "which another fragment could wait for it";
+                                "which another fragment could wait for it; "
+                                "return a value from it";
   graph.addEdge(from, to);
   addControlDependency(first, second);
   ++numOrdered;

@@ -307,7 +307,7 @@ static LogicalResult verifyResults(const BlockGraph &graph,
     return success();
   return getOp(worst)->emitError()
          << "is scheduled before another fragment, but has no result by which "
-            "that could wait";
+            "that could wait; return a value from it";
 }
 
 /// Makes control dependencies of all pairs, in the order in which they are

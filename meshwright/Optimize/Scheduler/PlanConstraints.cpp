@@ -209,7 +209,8 @@ static LogicalResult checkPlaces(const PlanIndex &index, StringRef schedule,
         return FragmentOp(fragment).emitError()
                << "is of stage " << *item.stage << " and microbatch "
                << item.microbatch << ", for which schedule " << schedule
-               << " has no place";
+               << " has no place; number stages and calls from 0, or take "
+                  "another schedule";
     }
   return success();
 }
@@ -297,7 +298,7 @@ static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
     return func.emitError()
            << "schedule " << option.getName() << " has "
            << index.getMicrobatchCount() << " microbatches, but the program "
-           << shape.microbatches;
+           << shape.microbatches << "; make it for that many";
   return success();
 }
 

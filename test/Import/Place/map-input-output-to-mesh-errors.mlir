@@ -12,7 +12,7 @@ func.func @reports_index_out_of_range(%x: tensor<7xf32>) -> tensor<7xf32>
 }
 
 //--- mesh.mlir
-// expected-error@+1 {{input 0 cannot be assigned to mesh "p 1", which is not in the topology of @reports_unknown_mesh}}
+// expected-error@+1 {{input 0 cannot be assigned to mesh "p 1", which is not in the topology of @reports_unknown_mesh; expected one of its meshes}}
 func.func @reports_unknown_mesh(%x: tensor<7xf32>) -> tensor<7xf32>
     attributes {topology = #mpmd.topology<<"p": <["d"=7]>>>} {
   return %x : tensor<7xf32>

@@ -47,7 +47,7 @@ func.func @reports_an_unknown_stage(%x: !m0) -> (!m0, !m0) attributes {topology 
   %0 = mpmd.fragment<mesh="m0", origin=["f"], stage=1> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0
-  // expected-error@+1 {{is of stage 7 and microbatch 0, for which schedule ZeroBubbleV has no place}}
+  // expected-error@+1 {{is of stage 7 and microbatch 0, for which schedule ZeroBubbleV has no place; number stages and calls from 0, or take another schedule}}
   %1 = mpmd.fragment<mesh="m0", origin=["f"], stage=7> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m0) -> !m0

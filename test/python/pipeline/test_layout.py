@@ -226,7 +226,7 @@ def test_marks_of_modules_by_a_layout():
         ("", "has no piece"),
         ("((t*999)*999)*999", "more than 65536 pieces and bars"),
         ("t*99999999999999999999", "more than 65536"),
-        ("(" * 65 + "t" + ")" * 65, "more than 64 groups"),
+        ("(" * 65 + "t" + ")" * 65, "groups are nested more than 64 deep; write"),
     ],
 )
 def test_what_is_no_layout_is_refused(tools, text, message):
