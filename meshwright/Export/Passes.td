@@ -184,18 +184,25 @@ def DelayReceivesPass
     %2 = fragment<"n", ["g"]> (%t)
     ```
 
-    While a fragment runs, its mesh may hold this many bytes that only later
-    fragments read. With `0`, a value is sent when the fragment before its
-    reader has ended; with `auto`, the bound of each step is what it uses less
-    than the peak memory of the mesh with `0`. A transfer that data flow would
-    allow earlier gets `mpmd.delayed`, and its position in the order of the mesh
-    is then binding. Runs after buffers were marked, and does not move a
-    transfer past a fragment that reuses the memory of its operand.
+    The bound is for each fragment of a mesh: while it runs, the mesh holds no
+    more than this many bytes that only later fragments read.
 
-    Acts on MPMD functions that are entry points. Leaves alone: values that no fragment of
-    the target reads, those that are passed on, and what goes to a mesh of hosts. Keeps the
-    order of fragments. Remarks of category `receive` count what waits on each mesh. Cost:
-    ops times meshes.
+    - A number is the same bound for all.
+    - With `0`, a value is sent when the last fragment before its reader has
+      ended.
+    - `auto` lets values arrive as early as the peak memory of the mesh remains
+      that with `0`: the bound of a fragment is this peak less what the mesh holds
+      while it runs.
+
+    A transfer that could start earlier by its data flow gets `mpmd.delayed`. It
+    then starts where it is in the order of the mesh, not before. The pass runs
+    after buffers were marked, and does not move a transfer past a fragment that
+    reuses the memory of its operand.
+
+    Acts on MPMD functions that are entry points, and keeps the order of
+    fragments. Leaves alone: values that no fragment of the target reads, values
+    that are passed on, and transfers to a mesh of hosts. Remarks of category
+    `receive` count what waits on each mesh. Cost: ops times meshes.
   }];
   let options = [
     Option<"bound", "bound", "::meshwright::TextOption", /*default=*/"",
