@@ -99,6 +99,33 @@ class MpmdTraced(jax.stages.Traced):
         return self._wrapped._lower(self, self._types, self._external)
 
 
+def _requested(
+    config: Config, in_shardings: PyTree, out_shardings: PyTree, tie_state: bool
+) -> tuple[RequestedShardings, dict[str, Any]]:
+    """What is asked of inputs and outputs, and what of that JAX gets."""
+    sides, topology = (in_shardings, out_shardings), config.topology
+    meshes = config.input_mesh_assignment, config.output_mesh_assignment
+    if config.read_input_output_mesh_from_shardings:
+        meshes = tuple(mesh_names(side, topology) for side in sides)
+    options: dict[str, Any] = {}
+    external: dict[str, Any] = {"in_shardings": None, "out_shardings": None}
+    for key, value in zip(external, sides, strict=True):
+        if value is not None:
+            known = known_before(value, topology, key)
+            moved = named_shardings.move_tree(known, topology, key)
+            options[key], external[key] = moved
+    requested = RequestedShardings(
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+        external_inputs=external["in_shardings"],
+        external_outputs=external["out_shardings"],
+        input_meshes=meshes[0],
+        output_meshes=meshes[1],
+        tie_state=tie_state,
+    )
+    return requested, options
+
+
 class MpmdWrapped:
     """A function that runs on the meshes of a topology; what `jit` returns.
 
@@ -133,12 +160,6 @@ class MpmdWrapped:
         self.name = override_func_name or function_name(func)
         self._statics = Statics.of(func, self.name, static_argnums, static_argnames)
         self._compiler_options = compiler_options
-        if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
-            in_shardings = tuple(in_shardings)
-        sides, topology = (in_shardings, out_shardings), mpmd_config.topology
-        meshes = mpmd_config.input_mesh_assignment, mpmd_config.output_mesh_assignment
-        if mpmd_config.read_input_output_mesh_from_shardings:
-            meshes = tuple(mesh_names(side, topology) for side in sides)
         # By types of arguments; and the one of the last call.
         self._programs: dict[Any, list[Compiled]] = {}
         self._last: _Last | None = None
@@ -146,14 +167,14 @@ class MpmdWrapped:
         self._lowered: tuple[Any, Lowered] | None = None
         self._reported: set[str] = set()  # Messages that were logged.
         # mw.auto divides calls of microbatches, so it gets no loop over them.
-        count = sum(not is_cpu_mesh(mesh) for mesh in topology)
+        count = sum(not is_cpu_mesh(mesh) for mesh in mpmd_config.topology)
         self._scheduled = (
             mpmd_config.schedule,
             mpmd_config.auto_stages is None,
             count,
         )
         self._owner = trace_owner(func, self._scheduled)
-        options: dict[str, Any] = {"keep_unused": keep_unused}
+        options: dict[str, Any] = {}
         for key, value, as_tuple in (
             ("donate_argnums", donate_argnums, positions),
             ("static_argnums", static_argnums, positions),
@@ -161,22 +182,22 @@ class MpmdWrapped:
             ("static_argnames", static_argnames, names),
         ):
             options |= {key: as_tuple(value)} if value is not None else {}
-        external: dict[str, Any] = {"in_shardings": None, "out_shardings": None}
-        for key, value in zip(external, sides, strict=True):
-            if value is not None:
-                known = known_before(value, topology, key)
-                moved = named_shardings.move_tree(known, topology, key)
-                options[key], external[key] = moved
-        self._requested = RequestedShardings(
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
-            external_inputs=external["in_shardings"],
-            external_outputs=external["out_shardings"],
-            input_meshes=meshes[0],
-            output_meshes=meshes[1],
-            tie_state=tie_state,
+        if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
+            in_shardings = tuple(in_shardings)
+        self._requested, shardings = _requested(
+            mpmd_config, in_shardings, out_shardings, tie_state
         )
+        self._plain_options = {"keep_unused": keep_unused, **shardings}
+        named = self._named(func)
+        functools.update_wrapper(self, named, updated=())
+        # Attributes of the function show, but none takes the place of one of these.
+        for key, value in getattr(func, "__dict__", {}).items():
+            if not hasattr(self, key):
+                setattr(self, key, value)
+        self._jitted = jax.jit(named, **options, **self._plain_options)
 
+    def _named(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """The function that JAX traces, by the name that it has in programs."""
         checked = returning_changes(func, self.name)
 
         @functools.wraps(func, updated=())
@@ -185,14 +206,7 @@ class MpmdWrapped:
             return self._wrap(checked(*args, **kwargs))
 
         named.__name__ = named.__qualname__ = self.name
-        functools.update_wrapper(self, named, updated=())
-        # Attributes of the function show, but none takes the place of one of these.
-        for key, value in getattr(func, "__dict__", {}).items():
-            if not hasattr(self, key):
-                setattr(self, key, value)
-        self._jitted = jax.jit(named, **options)
-        plain = ("keep_unused", "in_shardings", "out_shardings")
-        self._plain_options = {key: options[key] for key in plain if key in options}
+        return named
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A decorated method is bound to its object, which is its first argument."""

@@ -498,19 +498,9 @@ class Shards:
     def _cut_gather(self, eqn: Any, values: Any, axis: int) -> Late:
         """Entries of the vocabulary at labels: those of other parts count as 0."""
         operand, indices = values
+        column = _column_of_labels(eqn, operand, indices, axis)
         numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
-        places = list(numbers.start_index_map)
-        is_entry = axis in numbers.collapsed_slice_dims and axis in places
-        if (
-            not isinstance(operand, Cut)
-            or not isinstance(indices, Early)
-            or not is_entry
-        ):
-            raise UnsplittableError(
-                "reads entries of the vocabulary by more than labels"
-            )
         out = eqn.outvars[0].aval
-        column = places.index(axis)
         mode, GatherScatterMode = eqn.params["mode"], jax.lax.GatherScatterMode
         batch = [dim for dim in range(len(out.shape)) if dim not in numbers.offset_dims]
         is_filled = mode == GatherScatterMode.FILL_OR_DROP
@@ -571,6 +561,20 @@ class Shards:
             return jnp.where(wide(is_known(context)), value, fill)
 
         return combined(filled, out.shape)
+
+
+def _column_of_labels(eqn: Any, operand: Any, indices: Any, axis: int) -> int:
+    """Which of the numbers of an index says the entry of the vocabulary.
+
+    Raises:
+      UnsplittableError: entries are read by more than that.
+    """
+    numbers = eqn.params["dimension_numbers"]
+    places = list(numbers.start_index_map)
+    is_entry = axis in numbers.collapsed_slice_dims and axis in places
+    if not isinstance(operand, Cut) or not isinstance(indices, Early) or not is_entry:
+        raise UnsplittableError("reads entries of the vocabulary by more than labels")
+    return places.index(axis)
 
 
 def _unless_late(get: Get | None) -> Get:

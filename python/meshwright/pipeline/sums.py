@@ -61,36 +61,12 @@ def with_sums(
     closed = static(closed)
     jaxpr = closed.jaxpr
     producer = {var: at for at, eqn in enumerate(jaxpr.eqns) for var in eqn.outvars}
-    eqns, after = list(jaxpr.eqns), []
-    outvars, sums, done = list(jaxpr.outvars), [], []
-
-    def add_to(var: Any, of: Any, before: Any = None) -> Any | None:
-        """The sum of a part of gradient `of` and of `before`, or of an operand."""
-        at = compat.look_up(producer, var)
-        if at is None:
-            return None
-        eqn = eqns[at]
-        is_first = before is None
-        if is_first:
-            before = compat.Var(
-                var.aval.update(weak_type=False, dtype=dtype or of.aval.dtype)
-            )
-        if eqn.primitive is named_computation_p:
-            if not eqn.params["transpose_count"]:
-                return None
-            eqns[at], total = _added_inside(eqn, var, before)
-        elif compat.transpose_count(eqn.source_info.name_stack):
-            # A part of the stage of what it adds to: it counts as transposed, too.
-            added, total = _addition(eqn, var, before)
-            after.extend(added)
-        else:
-            return None
-        if is_first:
-            sums.append(before)
-        return total
-
+    outvars, done = list(jaxpr.outvars), []
+    sums = _Sums(list(jaxpr.eqns), producer, dtype)
     gradients = {
-        index: _rows(_before_widening(outvars[index], producer, eqns), producer, eqns)
+        index: _rows(
+            _before_widening(outvars[index], producer, sums.eqns), producer, sums.eqns
+        )
         for index in wanted
     }
     shared = [
@@ -100,7 +76,7 @@ def with_sums(
         if len(row) > 1
         for var in row
     ]
-    sliced = compat.ClosedJaxpr(jaxpr.replace(eqns=list(eqns)), closed.consts)
+    sliced = compat.ClosedJaxpr(jaxpr.replace(eqns=list(sums.eqns)), closed.consts)
     owners = _owners(sliced, shared, producer, marks or {}, stages)
     for index, rows in gradients.items():
         if rows is not None:
@@ -110,23 +86,67 @@ def with_sums(
                 slices = [part for part in row if producer[part] >= len(jaxpr.eqns)]
                 owners |= dict.fromkeys(slices, owners.get(row[0], row[0]))
                 for parts in _by_owner(row, owners, producer):
-                    total = None
-                    for part in parts:
-                        total = add_to(part, jaxpr.outvars[index], total)
-                    outvars.append(total)
+                    outvars.append(sums.add_all(parts, jaxpr.outvars[index]))
                 places.append(list(range(first, len(outvars))))
             done.append((index, places))
             outvars[index] = outvars[places[0][0]]  # Not read.
-        elif (total := add_to(outvars[index], outvars[index])) is not None:
+        elif (total := sums.add(outvars[index], outvars[index])) is not None:
             outvars[index] = total
             done.append((index, [[index]]))
     new = compat.remade(
         closed,
-        invars=[*jaxpr.invars, *sums],
-        eqns=_without_unread([*eqns, *after], outvars),
+        invars=[*jaxpr.invars, *sums.operands],
+        eqns=_without_unread([*sums.eqns, *sums.additions], outvars),
         outvars=outvars,
     )
     return new, done
+
+
+class _Sums:
+    """Operands that parts of gradients are added to.
+
+    Attributes:
+      eqns: the operations; those of named computations get operands.
+      operands: what is added to, in the order in which it is made.
+      additions: operations beside named computations, after the others.
+    """
+
+    def __init__(self, eqns: list[Any], producer: Mapping[Any, int], dtype: Any):
+        self.eqns = eqns
+        self.operands: list[Any] = []
+        self.additions: list[Any] = []
+        self._producer, self._dtype = producer, dtype
+
+    def add(self, var: Any, of: Any, before: Any = None) -> Any | None:
+        """The sum of a part of gradient `of` and of `before`, or of an operand."""
+        at = compat.look_up(self._producer, var)
+        if at is None:
+            return None
+        eqn = self.eqns[at]
+        is_first = before is None
+        if is_first:
+            dtype = self._dtype or of.aval.dtype
+            before = compat.Var(var.aval.update(weak_type=False, dtype=dtype))
+        if eqn.primitive is named_computation_p:
+            if not eqn.params["transpose_count"]:
+                return None
+            self.eqns[at], total = _added_inside(eqn, var, before)
+        elif compat.transpose_count(eqn.source_info.name_stack):
+            # A part of the stage of what it adds to: it counts as transposed, too.
+            added, total = _addition(eqn, var, before)
+            self.additions += added
+        else:
+            return None
+        if is_first:
+            self.operands.append(before)
+        return total
+
+    def add_all(self, parts: Sequence[Any], of: Any) -> Any | None:
+        """The sum of parts of gradient `of`, one after the other, and of an operand."""
+        total = None
+        for part in parts:
+            total = self.add(part, of, total)
+        return total
 
 
 def _without_unread(eqns: Sequence[Any], outvars: Sequence[Any]) -> list[Any]:
