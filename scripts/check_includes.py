@@ -113,11 +113,11 @@ def main() -> int:
         if path.endswith((".cpp", ".h")) and (found := find_flags(flags, path))
     }
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        said = list(
+        reports = list(
             pool.map(lambda path: check(chosen[path], path, args.build), chosen)
         )
-    print("".join(said), end="")
-    count = sum(map(bool, said))
+    print("".join(reports), end="")
+    count = sum(map(bool, reports))
     print(f"includes: {len(chosen)} files looked at, {count} need more than they have")
     return 1 if count else 0
 

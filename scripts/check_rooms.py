@@ -1,7 +1,7 @@
 """The rooms of the source tree, and whether they keep their order.
 
 A room is a folder; in C++, a folder with a library. It takes from rooms below it
-only, so that there are no circles, and whoever reads a room needs to know nothing
+only, so that there are no circles, and a reader of a room needs to know nothing
 of those above. A Python room says in the first line of its `__init__.py` what it
 imports; a C++ room says so by what it links.
 """
@@ -244,7 +244,7 @@ def _python_arrows() -> tuple[Arrows, dict[str, set[str]]]:
 
 
 def _check_first_lines(arrows: Arrows) -> list[str]:
-    """Whether each room says what it imports; a room stands for those in it, too."""
+    """Whether each room says what it imports; a room includes those in it."""
     found = []
     for room in PYTHON:
         if room in _FACES:
@@ -257,15 +257,15 @@ def _check_first_lines(arrows: Arrows) -> list[str]:
         if not first.startswith("Imports ") or not first.endswith("."):
             found.append(f'{where}: does not begin with "Imports ROOM ROOM."')
             continue
-        said = set(first.removesuffix(".").split()[1:]) - {"nothing"}
+        claimed = set(first.removesuffix(".").split()[1:]) - {"nothing"}
 
         def covers(name: str, other: str) -> bool:
             return other == name or other.startswith(name + ".")
 
         for other in sorted(imported):
-            if not any(covers(name, other) for name in said):
+            if not any(covers(name, other) for name in claimed):
                 found.append(f"{where}: says nothing of {other}, which is imported")
-        for name in sorted(said):
+        for name in sorted(claimed):
             if not any(covers(name, other) for other in imported):
                 found.append(f"{where}: says that it imports {name}, which it does not")
     return found

@@ -74,8 +74,8 @@ def run(*command: object, quiet: bool = False) -> None:
         [str(part) for part in command], cwd=ROOT, capture_output=quiet, text=True
     )
     if done.returncode:
-        said = f"\n{done.stdout}{done.stderr}" if quiet else ""
-        sys.exit(f"error: {pathlib.Path(str(command[0])).name} failed{said}")
+        output = f"\n{done.stdout}{done.stderr}" if quiet else ""
+        sys.exit(f"error: {pathlib.Path(str(command[0])).name} failed{output}")
 
 
 def build(tree: pathlib.Path, out: pathlib.Path) -> None:

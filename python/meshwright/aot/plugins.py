@@ -116,9 +116,9 @@ def _explained(
     target: Target, package: str, extra: str, error: Exception
 ) -> RuntimeError:
     text = str(error).strip().splitlines()
-    said = text[0].rstrip(".") if text else type(error).__name__
+    reported = text[0].rstrip(".") if text else type(error).__name__
     advice = f"{_remedy(extra)} brings the one that belongs to this jax"
-    if "lock" in said.lower() or "already in use" in said.lower():
+    if "lock" in reported.lower() or "already in use" in reported.lower():
         advice = (
             "another process has the library; set ALLOW_MULTIPLE_LIBTPU_LOAD=1, or "
             "end that process"
@@ -128,7 +128,7 @@ def _explained(
         advice = "JAX starts it without a GPU if JAX_PLATFORMS=cpu is set before Python"
     return RuntimeError(
         f"target {target.name}: {package} {_version(package)} with jax "
-        f"{jax.__version__} cannot describe it: {said}; {advice}"
+        f"{jax.__version__} cannot describe it: {reported}; {advice}"
     )
 
 

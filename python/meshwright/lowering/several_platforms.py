@@ -30,17 +30,17 @@ def platforms_of(topology: Topology) -> dict[str, str]:
     }
 
 
-def explain_calls(jaxpr: Any, said: str) -> str | None:
+def explain_calls(jaxpr: Any, reported: str) -> str | None:
     """Why a program that calls Python functions cannot be lowered for a GPU.
 
     Args:
-      said: what JAX said, which asks the backend where such a call is to run.
+      reported: what JAX reports, which asks the backend where such a call is to run.
 
     Returns:
       A text with the calls; None if this is not about them.
     """
     calls = list(dict.fromkeys(_python_calls(jaxpr)))
-    if not calls or not any(text in said for text in _NO_BACKEND):
+    if not calls or not any(text in reported for text in _NO_BACKEND):
         return None
     return (
         f"{', '.join(calls)}: JAX lowers calls of Python functions for GPUs only where "

@@ -63,16 +63,16 @@ def drop_known(closed: Any, shardings: Mapping[int, Any]) -> Any:
 def _requires(eqn: Any, known: Any) -> bool:
     """Whether a constraint says what is known: on meshes of equal axes, it is the same
     wherever the value will live."""
-    said = eqn.params["sharding"]
+    constraint = eqn.params["sharding"]
     return (
-        isinstance(said, NamedSharding)
+        isinstance(constraint, NamedSharding)
         and isinstance(known, NamedSharding)
         and eqn.params.get("layout") is None
         and not eqn.params.get("unconstrained_dims")
-        and said.memory_kind == known.memory_kind
-        and said.mesh.shape == known.mesh.shape
-        and said.mesh.axis_types == known.mesh.axis_types
-        and _spec(said) == _spec(known)
+        and constraint.memory_kind == known.memory_kind
+        and constraint.mesh.shape == known.mesh.shape
+        and constraint.mesh.axis_types == known.mesh.axis_types
+        and _spec(constraint) == _spec(known)
     )
 
 

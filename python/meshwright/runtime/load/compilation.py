@@ -302,11 +302,11 @@ def _find_refused(text: str, error: str) -> str | None:
 
     Args:
       text: the module, with locations; to be parsed in the current MLIR context.
-      error: what its compiler said.
+      error: what its compiler reported.
     """
-    said = _METADATA.search(error)
-    if said:
-        return f"{said[1]}:{said[2]}"
+    found = _METADATA.search(error)
+    if found:
+        return f"{found[1]}:{found[2]}"
     found: list[str] = []
 
     def visit(op):

@@ -234,8 +234,8 @@ class Module:
 
     def turns(self, name: str, line: str) -> int:
         """How often the loop of a line of a computation turns; 1 if unknown."""
-        said = _TRIPS.search(line)
-        return int(said[1]) if said else self._trips.of(name, line) or 1
+        found = _TRIPS.search(line)
+        return int(found[1]) if found else self._trips.of(name, line) or 1
 
 
 def measure_traffic(schedule: Schedule, texts: Mapping[str, str]) -> Traffic:
