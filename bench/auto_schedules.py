@@ -4,8 +4,8 @@
 
     .venv/bin/python bench/auto_schedules.py [--bin build/bin]
 
-Each row of unittests/Schedule/tables/figures.tsv is a schedule on so many meshes,
-with so many microbatches and stages on each mesh, and says what each mesh keeps.
+Each row of unittests/Schedule/tables/figures.tsv is a schedule on that many meshes,
+with that many microbatches and stages on each mesh, and says what each mesh keeps.
 `auto` gets that memory, and so does every builtin schedule that exists for the
 shape; the shortest of these that fits is what it is compared with. DualPipe is left
 out: it takes each microbatch through one of two copies of the model, which is other

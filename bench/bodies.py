@@ -3,14 +3,14 @@
 
     .venv/bin/python bench/bodies.py [--bin build/bin]
 
-Programs are GPT training steps. Those with sums of gradients behind the calls are
+Programs are GPT training steps. Those with sums of gradients after the calls are
 traced by `bench/curve.py` for three microbatches; more are written by repeating what
 `@main` does for the third. Such sums are operations of the program, and of the function
 for the last microbatch of each stage. Those with sums inside are what
 `mw.pipeline.accumulate` makes: a loop. Prints
 
 - growth: time and memory of four times the microbatches, by those of one time, sums
-  behind (64 layers in 16 stages, 64 and 256 microbatches); memory is all that the
+  after (64 layers in 16 stages, 64 and 256 microbatches); memory is all that the
   compiler holds, the operands and shardings of each call above all: the peak of the
   process less that of a run that only parses and prints;
 - bodies, calls: the same of the bytes that ops take, in bodies (those of fragments and
@@ -18,8 +18,8 @@ for the last microbatch of each stage. Those with sums inside are what
   are; sums inside (16 layers in 4 stages, 16 and 64 microbatches). Bytes are those of
   MLIR's operations, operands and results, counted in what each phase leaves and where
   there are most; attributes are there once for all;
-- ops: the ops in bodies behind each phase by those of the functions that come out of
-  the export phase, with sums behind and the same program sizes: what is there once in
+- ops: the ops in bodies after each phase by those of the functions that come out of
+  the export phase, with sums after and the same program sizes: what is there once in
   the result is there once before;
 - folder: the peak of a run that writes the folder, by that of one that writes the
   module alone (64 layers in 16 stages, 256 microbatches);
@@ -57,7 +57,7 @@ import json, os, pathlib, sys
 layers, stages, path = int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3])
 os.environ["JAX_NUM_CPU_DEVICES"] = str(2 * stages)
 from bench import curve
-if sys.argv[4] == "behind":
+if sys.argv[4] == "after":
     text, config, _ = curve.trace(layers, stages, int(sys.argv[5]))
 else:
     text, config, _ = curve.trace(layers, stages, int(sys.argv[5]), inside=True)
@@ -70,7 +70,7 @@ def trace(
     layers: int,
     stages: int,
     path: pathlib.Path,
-    sums: str = "behind",
+    sums: str = "after",
     microbatches: int = 3,
 ) -> None:
     """Writes the program, and its configuration beside it. In a process of its own:
@@ -164,7 +164,7 @@ def count_bytes(line: str) -> int:
 
 def weigh(text: str, *, is_result: bool = False) -> Weight:
     """Counts no edges, which come and go within a phase, as ops in bodies, nor what
-    stands for a shared body. In a result all functions but `@main` are bodies."""
+    represents a shared body. In a result all functions but `@main` are bodies."""
     weight, end = Weight(), ""
     opens = OPENS_FUNCTION if is_result else OPENS_BODY
     for line in text.splitlines():

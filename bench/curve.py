@@ -41,7 +41,7 @@ LEAST_RATIO = {128: 30}
 
 
 def make_step(stages: int, microbatches: int, inside: bool = False):
-    """With the gradients added behind the calls, or inside of them."""
+    """With the gradients added after the calls, or inside of them."""
 
     def blocks(params, x):
         for block in params:

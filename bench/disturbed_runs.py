@@ -171,7 +171,7 @@ def _await_none(pids: list[int], seed: int) -> None:
     limit = time.monotonic() + killed_runs.GRACE
     while left := [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]:
         if time.monotonic() > limit:
-            raise RuntimeError(f"run {seed}: left processes {left} behind")
+            raise RuntimeError(f"run {seed}: processes {left} are left")
         time.sleep(0.05)
 
 

@@ -9,7 +9,7 @@ The example's GPT, a stage in each of four processes on CPU devices of this mach
 cost    Blocks of 20 steps in turns, in this order and in the other: bare; with copies
         of the state in the memory of two processes every 20 steps; and each of the 20
         recorded, in a block of its own. Ratios to the bare block of the same turn:
-        medians, and between them and the quarters how far they spread. By the clock,
+        medians, and between them and the quarters how far they vary. By the clock,
         until the last loss is there, and in CPU time of all processes, until the
         copies are written, too; the load of the machine matters less to it. What a
         recorded step costs is divided by 20, since one of 20 is recorded for the
@@ -230,7 +230,7 @@ def summarize_cost(reports: list[dict]) -> dict:
                 ratios = [1 + (ratio - 1) / EVERY for ratio in ratios]
             low, middle, high = statistics.quantiles(ratios, n=4)
             found[f"{kind}, {what}"] = round(middle, 4)
-            found[f"{kind}, {what}, spread"] = [round(low, 4), round(high, 4)]
+            found[f"{kind}, {what}, range"] = [round(low, 4), round(high, 4)]
     return found
 
 

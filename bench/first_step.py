@@ -44,7 +44,7 @@ PHASES = ("trace", "lower", "partition", "compile", "load")
 def measure(function, arguments, say=lambda phase, seconds: None) -> dict[str, float]:
     """Seconds by phase of what `mw.jit` or `jax.jit` returned.
 
-    `say` is called behind each phase.
+    `say` is called after each phase.
     """
     seconds = dict.fromkeys(PHASES, 0.0)
     original = native.Session

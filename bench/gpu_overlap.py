@@ -5,7 +5,7 @@
 
 Forwards of a pipeline of two stages, one GPU each: the second takes three times as
 long as the first, so it runs while its next inputs arrive. Each transfer is issued
-behind the launch that makes its value, as the runtime does on GPUs, and when that is
+after the launch that makes its value, as the runtime does on GPUs, and when that is
 done, as it does elsewhere. Both programs run in turns.
 
 Prints one line of JSON: milliseconds of a step, the best of all repeats, and the ratio.

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Kills or stops a random process of examples/resume.py at a random moment, again and
-again: nobody may hang, everybody has to say why, and the losses have to be those of a
-run that nobody disturbed.
+again: none may hang, each has to say why, and the losses have to be those of a
+run without disturbance.
 
     bench/killed_runs.py [--runs 100] [--processes 2] [--seed 0] [--timeout 8]
 
 Prints a line per run, and how long the others took to end; exit code 1 if any run
-hangs, ends without a line that names the process, leaves a process behind, or trains
+hangs, ends without a line that names the process, leaves a process, or trains
 to other losses.
 """
 
@@ -95,7 +95,7 @@ def workers(launcher: int) -> list[int]:
 def await_workers(
     run: subprocess.Popen, count: int, launcher: Callable[[], int] | None = None
 ) -> list[int]:
-    """At least so many processes of a run that has not ended.
+    """At least this many processes of a run that has not ended.
 
     Raises:
       Over: it has.
@@ -135,14 +135,14 @@ def disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) 
 
 
 def _disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) -> str:
-    seen, told = {}, []
+    seen, lines = {}, []
     # Steps that a run may do before it is disturbed, so that some are left.
     most = (STEPS - 2) // len(seeds) - 3
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             found, line = disturb_once(seed, processes, timeout, folder, most)
             seen |= found
-            told.append(line)
+            lines.append(line)
         again = start(processes, timeout, folder)
         out, errors = again.communicate(timeout=300)
         if again.returncode:
@@ -150,7 +150,7 @@ def _disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict)
         seen |= losses(out)
     if seen != wanted:
         raise RuntimeError(f"runs {list(seeds)}: losses {seen}, wanted {wanted}")
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 def disturb_once(
@@ -196,11 +196,11 @@ def disturb_once(
         raise Over(f"run {seed} was over before it was disturbed")
     left = [pid for pid in pids if pathlib.Path(f"/proc/{pid}").exists()]
     if left:
-        raise RuntimeError(f"run {seed}: left processes {left} behind")
+        raise RuntimeError(f"run {seed}: processes {left} are left")
     if f"meshwright.launch: process {victim}" not in errors:
-        raise RuntimeError(f"run {seed}: nobody names process {victim}:\n{errors}")
-    told = f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
-    return losses("".join(out)), told
+        raise RuntimeError(f"run {seed}: no error names process {victim}:\n{errors}")
+    line = f"run {seed}: {how.name} to {victim} at {moment}, over after {took:.1f} s"
+    return losses("".join(out)), line
 
 
 def main() -> int:

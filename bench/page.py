@@ -29,7 +29,7 @@ ZOOM = """async () => {
   window.requestAnimationFrame = (callback) => request((now) => {
     const start = performance.now();
     callback(now);
-    // The chart paints in a microtask behind the callback.
+    // The chart paints in a microtask after the callback.
     queueMicrotask(() => queueMicrotask(() => times.push(performance.now() - start)));
   });
   const over = document.querySelector("#timeline .u-over");

@@ -13,8 +13,8 @@ only what is worse each time is marked, and only what fails each time has failed
 
 What counts as a ratio, in what a bench prints:
 - in JSON, a number whose key has the word "ratio", or "to" as in `step_to_loop`;
-- in a row of text, a number with an x, as in `2.5x`, and all numbers behind the word
-  "growth". The words before the first decimal number are its name. A "-" stands for a
+- in a row of text, a number with an x, as in `2.5x`, and all numbers after the word
+  "growth". The words before the first decimal number are its name. A "-" represents a
   ratio of times that are too short to tell.
 """
 
@@ -110,10 +110,10 @@ def _in_json(line: str) -> Iterator[tuple[str, float]]:
 
 def _in_row(line: str) -> Iterator[tuple[str, float]]:
     words = line.split()
-    values, behind = [], False
+    values, is_after = [], False
     for word in words:
-        behind = behind or word == "growth"
-        number = word[:-1] if word.endswith("x") else word if behind else ""
+        is_after = is_after or word == "growth"
+        number = word[:-1] if word.endswith("x") else word if is_after else ""
         if re.fullmatch(r"\d+(\.\d+)?", number):
             values.append(float(number))
         elif word == "-":
@@ -145,8 +145,8 @@ def run(bench: Bench, tools: pathlib.Path) -> Run:
 
 
 def compare(found: Run, baseline: dict[str, float]) -> list[Change]:
-    """Each ratio beside the one before. A ratio of the baseline that nothing stands
-    for now counts as worse without bound."""
+    """Each ratio beside the one before. A ratio of the baseline without one now counts
+    as worse without bound."""
     changes = []
     for name, ratio in found.ratios.items():
         before = baseline.get(name)

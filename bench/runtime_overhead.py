@@ -425,7 +425,7 @@ def measure(steps: dict, kernels: Kernels, repeat: int) -> dict[str, dict[str, f
     figures = {name: {"host": [], "step": [], "cpu": []} for name in steps}
     names = list(steps)
     for turn in range(20 * repeat):
-        # Who comes after whom matters: threads that were just busy wake faster.
+        # The order of the three matters: threads that were just busy wake faster.
         for name in names[::-1] if turn % 2 else names:
             step = steps[name]
             inputs = jax.block_until_ready(kernels.inputs())

@@ -4,7 +4,7 @@
 //
 // A binary needs the system libraries that have each version of each symbol it
 // was linked with. Of glibc 2.35 and 2.36 and of libstdc++ 12 the libraries of
-// LLVM, compiled on Debian 12, use three symbols only; with what stands here a
+// LLVM, compiled on Debian 12, use three symbols only; with what is here a
 // wheel needs glibc 2.34 and libstdc++ 11, which Ubuntu 22.04 and RHEL 9 have.
 // The linker sends calls of NAME to __wrap_NAME.
 //

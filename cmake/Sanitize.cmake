@@ -43,7 +43,7 @@ set(quicker
   "SHELL:-mllvm -fast-isel")
 # The runtime of the sanitizer is a shared library, since Python, which has none, is
 # started with it preloaded and starts our tools in turn: two runtimes in a process do
-# not get along. Nor may anything stand in front of it, so -fsanitize=fuzzer is not for
+# not get along. Nor may anything come before it, so -fsanitize=fuzzer is not for
 # linking, which puts the library of C++ there; fuzz/CMakeLists.txt links libFuzzer.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-resource-dir
                 OUTPUT_VARIABLE resources OUTPUT_STRIP_TRAILING_WHITESPACE)

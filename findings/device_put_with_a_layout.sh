@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # JAX 0.12.0.1 (0.10.2 too): jax.device_put moves any array to any device, but not if it
-# is told the layout there. With a Format in place of its sharding it is a jitted identity,
+# gets the layout there. With a Format in place of its sharding it is a jitted identity,
 # which takes an uncommitted array and one of NumPy, and refuses a committed array of
 # another device, also where the layout is the one that the array has. So a move that
 # keeps the layout a step was compiled for takes a second device_put, on the target. The

@@ -85,7 +85,7 @@ def pipelines_of(text: str, folder: pathlib.Path, binaries: pathlib.Path) -> lis
             capture_output=True,
             text=True,
         )
-        # One that is long stands on several lines.
+        # One that is long is on several lines.
         dumped = re.search(r"^builtin\.module\((.*)\)$", done.stderr, re.M | re.S)
         if dumped:
             found.append(re.sub(r"\n\s*", "", dumped[1]))
@@ -209,7 +209,7 @@ def add_configured(seeds: Seeds) -> None:
 
 
 def add_texts(seeds: Seeds) -> None:
-    """What other files there are, and what stands in programs and options."""
+    """What other files there are, and what is in programs and options."""
     for path in sorted((ROOT / "test").rglob("*.json")):
         seeds.add("json-files", path.read_text())
     for path in sorted((ROOT / "test").rglob("*.csv")):

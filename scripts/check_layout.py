@@ -163,7 +163,7 @@ def check_includes() -> list[str]:
 
 
 def check_page() -> list[str]:
-    """Whether somebody changed the page or its sources and did not bundle them."""
+    """Whether the page or its sources were changed, but not bundled."""
     listed = "tools/page/bundle.sha256"
     hashes = dict(
         line.split("  ")[::-1] for line in (ROOT / listed).read_text().splitlines()

@@ -12,8 +12,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 WHERE = ["meshwright", "python", "tools", "docs", "README.md", "SECURITY.md"]
-# A bundled script, a lock file, pictures.
-SKIPPED = re.compile(r"Draw/Page\.html|package-lock\.json|\.(svg|png|bc|mlirbc)$")
+WHERE += ["bench", "cmake", "findings", "fuzz", "scripts", "unittests"]
+# This list, a bundled script, a lock file, pictures.
+SKIPPED = re.compile(
+    r"check_words\.py|Draw/Page\.html|package-lock\.json|\.(svg|png|bc|mlirbc)$"
+)
 
 WORDS = {
     r"behind": "after",

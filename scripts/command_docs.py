@@ -3,7 +3,7 @@
 
 A page has blocks of the language `console`: lines that start with `$ ` are run, one
 after the other and all in one folder of the page, and what they print, errors
-included, stands behind them. Of the folder's programs, `gpt.mlir` with `gpt.json` is
+included, comes after them. Of the folder's programs, `gpt.mlir` with `gpt.json` is
 test/programs/mpmd/gpt_8_4_8; PROGRAMS has all of them. With --check nothing is written,
 and it is an error if a page would change.
 """
@@ -74,7 +74,7 @@ def main() -> int:
             if not arguments.check:
                 file.write_text(made)
     for page in stale:
-        print(f"{page}: {'is stale, make it anew' if arguments.check else 'written'}")
+        print(f"{page}: {'is stale, make it again' if arguments.check else 'written'}")
     return 1 if stale and arguments.check else 0
 
 

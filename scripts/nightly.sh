@@ -10,7 +10,7 @@ for tool in npm valgrind; do
 done
 make lint
 make page-check
-# Sanitizers do not see what is read before anybody has written it. The example has the
+# Sanitizers do not see what is read before it is written. The example has the
 # allocator of the C library, which valgrind knows.
 valgrind -q --error-exitcode=1 build/docs/examples/meshwright-example \
   test/programs/mpmd/gpt_4_4_4.mlir test/programs/mpmd/gpt_4_4_4.json >/dev/null

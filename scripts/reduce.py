@@ -5,9 +5,9 @@
     scripts/reduce.py big.mlir --says "unknown mesh" -o small.mlir -- \\
         build/bin/meshwright partition --config config.json -o -
 
-The command behind `--` gets each candidate as its last argument. A candidate is
+The command after `--` gets each candidate as its last argument. A candidate is
 interesting if the command fails and prints the text of `--says`, a regular
-expression, or, without it, if the command crashes. The file behind the command's
+expression, or, without it, if the command crashes. The file after the command's
 `--config` becomes smaller, too, and is written beside the program.
 docs/developing/reducing.md tells more.
 """
@@ -140,7 +140,7 @@ def main() -> int:
         arguments, command = arguments[:split], arguments[split + 1 :]
     args = parser.parse_args(arguments)
     if not command:
-        parser.error("no command: give the one that fails behind --")
+        parser.error("no command: give the one that fails after --")
     question = Question(command, args.says, args.limit)
     try:
         config = question.read_config()

@@ -5,7 +5,7 @@
     .venv/bin/python scripts/schedule_docs.py --svg FOLDER   an image of each
 
 All drawings and numbers come from `meshwright schedule`; only the sentences in
-between stand here. With --check nothing is written, and the exit code is 1 if
+between are here. With --check nothing is written, and the exit code is 1 if
 the page is not what would be written.
 """
 

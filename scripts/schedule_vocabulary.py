@@ -100,7 +100,7 @@ def _simulate(tool: Tool, name: str, times: list[int]) -> int:
 
 
 def _spread(last: int) -> list[int]:
-    """Layers by stage, with so many in the last."""
+    """Layers by stage, with that many in the last."""
     rest, more = divmod(LAYERS - last, MESHES - 1)
     return [rest + (stage < more) for stage in range(MESHES - 1)] + [last]
 

@@ -354,7 +354,7 @@ std::string fuzz::mutateProgram(StringRef text, uint64_t seed) {
                                 [](Diagnostic &) { return success(); });
   Block block;
   ParserConfig config(context, /*verifyAfterParse=*/false);
-  std::string program = body.str(); // The lexer goes on to a zero behind it.
+  std::string program = body.str(); // The lexer goes on to a zero after it.
   if (failed(verifyTextLimits(program, "seed", context)) ||
       failed(parseSourceString(program, &block, config)))
     return header.str() + mutateText(body, chance.below(~0ull));

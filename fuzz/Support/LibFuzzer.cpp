@@ -46,7 +46,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
 }
 
 /// The first lines of one and the last of the other. Where the first line says
-/// what is done with the others, it often stands alone, and so meets another
+/// what is done with the others, it is often alone, and so meets another
 /// program.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                             const uint8_t *data2, size_t size2,

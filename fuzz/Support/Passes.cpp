@@ -21,8 +21,8 @@ using namespace meshwright;
 using namespace meshwright::fuzz;
 
 namespace {
-/// As the pass manager's own verifier, except that a pass that says no is told
-/// from one that makes something wrong.
+/// As the pass manager's own verifier, except that a pass that refuses is
+/// distinguished from one that makes something wrong.
 class VerifyEach : public PassInstrumentation {
 public:
   void runAfterPass(Pass *pass, Operation *op) override {

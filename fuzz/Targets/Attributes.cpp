@@ -13,8 +13,8 @@ using namespace meshwright;
 using namespace meshwright::fuzz;
 using llvm::StringRef;
 
-/// Of a word that is none. Behind an attribute of a dialect, MLIR's parser goes on
-/// behind it; programs are read with an ErrorWatch.
+/// Of a word that is none. After an attribute of a dialect, MLIR's parser goes on
+/// after it; programs are read with an ErrorWatch.
 static bool isFromLexer(StringRef error) {
   return error.contains("string literal") ||
          error.contains("@ identifier expected") ||

@@ -59,7 +59,7 @@ static SmallVector<StringRef> splitAnswers(StringRef output) {
     output = output.drop_front(length);
   }
   if (!output.empty())
-    reportFinding("behind the answers there is " + output);
+    reportFinding("after the answers there is " + output);
   return answers;
 }
 

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // An input is a pipeline as mpmd-opt takes it, or an option of a configuration as
-// behind --set: option=value.
+// after --set: option=value.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// An input is a module behind a line with a configuration:
+// An input is a module after a line with a configuration:
 //
 //   // CONFIG: {"topology": {"m": {"x": 2}}, "assignment": {"enc": "m"}}
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// An input is a module behind a line that names passes:
+// An input is a module after a line that names passes:
 //
 //   // PIPELINE: mpmd-unroll-for-loops,canonicalize
 //

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// An input is a partitioned module behind a line with its schedule:
+// An input is a partitioned module after a line with its schedule:
 //
 //   // SCHEDULE: {"version": 1, "meshes": […], …}
 //

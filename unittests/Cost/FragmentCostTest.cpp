@@ -109,7 +109,7 @@ TEST_F(FragmentCostTest, CountsPlacesOfTpusAsTheirCompilerDoes) {
   EXPECT_EQ(cost.temporaryBytes, 2 * places - value);
 }
 
-/// A product of f32 with so many elements that are summed.
+/// A product of f32 with this many elements that are summed.
 static std::string makeProduct(int64_t rows, int64_t summed, int64_t columns,
                                bool isTransposed = false) {
   auto type = [](int64_t first, int64_t second) {

@@ -12,7 +12,7 @@ static std::string pack(std::string text, llvm::StringRef quote = "\"") {
   return text;
 }
 
-/// What follows `before`, behind which a constant of a byte stands.
+/// What follows `before`, after which a constant of a byte comes.
 static std::string packOne(const std::string &before) {
   return pack(before + R"(dense<"0x05"> : !b)").substr(before.size());
 }

@@ -155,7 +155,7 @@ TEST_F(BytecodeTest, IsReadInEachVersion) {
   }
 }
 
-// Whatever is said to be so many is refused before there is memory for as many.
+// Whatever is said to be many is refused before there is memory for as many.
 TEST_F(BytecodeTest, IsRefusedBeforeItsReaderMakesRoomForMoreThanThereIs) {
   std::string count = {0x10, 0, 0, 0, '\x20'}; // 2^32 and more
   for (size_t place = 4; place + count.size() <= bytecode.size(); ++place) {
@@ -195,7 +195,7 @@ TEST_F(BytecodeTest, IsRefusedWithTensorsOfTensors) {
       << found;
 }
 
-// What is missing, the reader would take from behind the file.
+// What is missing, the reader would take from after the file.
 TEST_F(BytecodeTest, IsRefusedWithOtherBytesThanElementsHave) {
   auto expectError = [&](llvm::StringRef attribute, llvm::StringRef from,
                          llvm::StringRef to, llvm::StringRef message) {
@@ -254,7 +254,7 @@ TEST_F(BytecodeTest, KeepsElementsOfEachType) {
   }
 }
 
-// A wide number is its words, of which the reader takes as many as it is told.
+// A wide number is its words, of which the reader takes as many as the file says.
 TEST_F(BytecodeTest, RefusesNumbersOfMoreWordsThanTheirType) {
   constexpr uint64_t kWord = 0x0123456789abcdef; // Kept as twice as much.
   Builder builder(&context);
@@ -265,7 +265,7 @@ TEST_F(BytecodeTest, RefusesNumbersOfMoreWordsThanTheirType) {
   std::string bytes = write(*module);
   ASSERT_TRUE(read(bytes)) << errors.front();
 
-  // Two words, in a byte, and the first, behind a byte that says how long it is.
+  // Two words, in a byte, and the first, after a byte that says how long it is.
   std::string two("\x05\0", 2), many("\0", 1);
   for (unsigned shift = 0; shift < 64; shift += 8) {
     two += char(2 * kWord >> shift);

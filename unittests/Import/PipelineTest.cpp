@@ -90,7 +90,7 @@ TEST_F(ImportPipelineTest, PlacesConstrainedInputsAndOutputsAlike) {
   EXPECT_EQ(countTransfers(func), 2u);
 }
 
-/// The passes that the options stand for.
+/// The passes that the options represent.
 static std::string printPasses(MLIRContext *context,
                                const ImportOptions &options) {
   auto passes = PassManager::on<ModuleOp>(context);

@@ -9,7 +9,7 @@
 using namespace meshwright;
 
 namespace {
-/// A vision tower and a language model of more work, whose layers read it as told.
+/// A vision tower and a language model of more work, whose layers read it as given.
 PlanInputs makeInputs(llvm::StringRef vision, llvm::StringRef text) {
   std::string layers = (R"({"batch": 32, "layers": [
         {"name": "v", "repeat": 6, "flops": 1e12, "parameter_bytes": 1e8,

@@ -157,7 +157,7 @@ TEST(PlanTest, FiguresAreTheTable) {
 }
 
 // Each stage and microbatch has F, and B or I and W, in this order and once; no
-// mesh waits for ever, whatever actions cost.
+// mesh waits forever, whatever actions cost.
 TEST(PlanTest, PlansAreCompleteAndRun) {
   std::mt19937 random(4);
   forEachPlan([&](const Schedule &schedule, const PlanShape &shape,

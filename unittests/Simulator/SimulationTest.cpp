@@ -220,7 +220,7 @@ TEST(SimulationTest, AFullQueueHoldsTheThreadUp) {
   EXPECT_EQ(found.start, (Times{2, 12, 22, 16}));
   EXPECT_EQ(found.waitedFor[3], 0u);
   EXPECT_EQ(found.slack, (Times{0, 0, 0, 15}));
-  // With a thread for each mesh, nobody is held up.
+  // With a thread for each mesh, nothing is held up.
   bench.workload.meshes[1].issuer = 1;
   EXPECT_EQ(bench.run().start, (Times{2, 12, 22, 2}));
   bench.workload.depth = 32;
@@ -228,7 +228,7 @@ TEST(SimulationTest, AFullQueueHoldsTheThreadUp) {
   EXPECT_EQ(bench.run().start, (Times{2, 12, 22, 8}));
 }
 
-// An issue that is late makes everything behind it late: no slack on the way.
+// An issue that is late makes everything after it late: no slack on the way.
 TEST(SimulationTest, SlackGoesThroughTheIssuingThread) {
   Bench bench(2);
   bench.addRun(0, 1);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The law of a file: whoever reads it finds the old contents or the new ones,
+// The law of a file: a reader finds the old contents or the new ones,
 // whatever becomes of those who write it.
 //
 //===----------------------------------------------------------------------===//

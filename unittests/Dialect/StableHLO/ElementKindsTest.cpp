@@ -12,7 +12,7 @@ using namespace mlir::stablehlo;
 
 namespace {
 
-// Such a type has few parts and many leaves, and would be printed for ever.
+// Such a type has few parts and many leaves, and would be printed without end.
 TEST(ElementKindsTest, LooksAtPartsOfTuplesOnce) {
   MLIRContext context;
   Type type = RankedTensorType::get({}, Float32Type::get(&context));

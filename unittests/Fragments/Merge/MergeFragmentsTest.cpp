@@ -226,7 +226,7 @@ TEST_F(MergeFragmentsTest, PutsOnlyOperandInPlaceOfOnlyResult) {
   EXPECT_EQ(body.front().getOperand(0), body.getArgument(1));
 }
 
-// A second use of the result makes operands unique, whoever else uses it.
+// A second use of the result makes operands unique, whatever else uses it.
 TEST_F(MergeFragmentsTest, UnitesOperandsIfTheOnlyResultHasAnotherUse) {
   for (bool isReadTwice : {false, true}) {
     SCOPED_TRACE(isReadTwice);
@@ -371,7 +371,7 @@ TEST_F(MergeFragmentsTest, KeepsStageOfEitherAndNoDiscardableAttribute) {
     EXPECT_TRUE(merged->getDiscardableAttrDictionary().empty());
     EXPECT_FALSE(merged.getInShardingsAttr());
     EXPECT_FALSE(merged.getOutShardingsAttr());
-    // What stood between the two precedes the merged fragment.
+    // What was between the two precedes the merged fragment.
     EXPECT_TRUE(isa<TransferOp>(merged->getPrevNode()));
     EXPECT_TRUE(isa<func::ReturnOp>(merged->getNextNode()));
   }

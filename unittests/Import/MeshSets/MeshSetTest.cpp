@@ -130,7 +130,7 @@ TEST_F(MeshSetTest, ResultsContainExactlyTheMeshesTheySay) {
       for (StringRef mesh : {"m1", "m10", "m2"}) {
         EXPECT_EQ(names(unite(a, b)).contains(mesh),
                   names(a).contains(mesh) || names(b).contains(mesh));
-        // Meshes nobody lists are not invented, so one side has to list it.
+        // Meshes that no set lists are not invented, so one side has to list it.
         bool isListed = names(a).contains(mesh) || names(b).contains(mesh);
         EXPECT_EQ(names(intersect(a, b)).contains(mesh),
                   isListed && a.contains(mesh) && b.contains(mesh));

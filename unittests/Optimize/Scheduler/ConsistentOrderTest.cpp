@@ -106,7 +106,7 @@ RandomProgram::RandomProgram(MLIRContext *context, std::mt19937 &random)
   builder.create(OperationState(builder.getUnknownLoc(), "test.end"));
 }
 
-/// Only what stands before `to` is passed.
+/// Only what is before `to` is passed.
 static bool hasPath(const Matrix &edges, unsigned from, unsigned to) {
   if (from >= to)
     return false;
