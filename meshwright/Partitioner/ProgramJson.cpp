@@ -165,10 +165,10 @@ private:
 
 static void writeBoundary(OStream &json,
                           const ExportedProgram::Boundary &boundary,
-                          bool isInput,
+                          bool isInput, unsigned value,
                           std::optional<unsigned> valueClass = std::nullopt) {
   json.object([&] {
-    json.attribute("value", boundary.value);
+    json.attribute("value", value);
     if (valueClass)
       json.attribute("class", *valueClass);
     writeTextOrNull(json, "name", boundary.slot.name);
@@ -293,10 +293,10 @@ void meshwright::writeJson(const ExportedProgram &program,
     writeAll(json, "values", program.values.getKindOfEach(),
              [&](unsigned kind) { json.rawValue(texts.get(kind)); });
     writeAll(json, "inputs", program.inputs, [&](const auto &input) {
-      writeBoundary(json, input, /*isInput=*/true);
+      writeBoundary(json, input, /*isInput=*/true, input.value);
     });
     writeAll(json, "outputs", program.outputs, [&](const auto &output) {
-      writeBoundary(json, output, /*isInput=*/false);
+      writeBoundary(json, output, /*isInput=*/false, output.value);
     });
     writeAll(json, "fragments", program.fragments, [&](const auto &fragment) {
       writeFragment(json, program, fragment,
@@ -342,13 +342,16 @@ private:
   void writeLine(llvm::function_ref<void(OStream &)> write);
   void writeNumbers(StringRef key, ArrayRef<unsigned> numbers);
   void writeClasses(StringRef key, const Classes &classes);
-  void writeItems();
-  void writeItem(size_t index, size_t next);
+  void numberValues();
+  void writeItems(OStream &line, ArrayRef<unsigned> items) const;
+  void writeOrder(StringRef key, ArrayRef<unsigned> items);
 
   const ExportedProgram &program;
   OStream json;
   Classes valueClasses, slotClasses, itemClasses;
   std::vector<unsigned> classOfValue, classOfItem;
+  std::vector<std::vector<unsigned>> itemsOfClass;
+  std::vector<unsigned> numberOfValue; ///< In the file.
   /// Of a fragment: the classes of its arguments and of its results.
   std::vector<std::array<std::vector<unsigned>, 2>> slotsOfFragment;
 };
@@ -505,60 +508,87 @@ void RangeWriter::writeClasses(StringRef key, const Classes &classes) {
            [&](StringRef text) { json.rawValue(text); });
 }
 
-void RangeWriter::writeItem(size_t index, size_t next) {
-  const ExportedProgram::Item &item = program.items[index];
-  const ExportedProgram::Item &nextItem = program.items[next];
-  writeLine([&](OStream &line) {
-    auto writeList = [&](StringRef key, ArrayRef<unsigned> numbers,
-                         ArrayRef<unsigned> nextNumbers) {
+/// Items are listed, and values numbered, class by class: what the items of a class read
+/// then mostly differs from one to the next by the same.
+void RangeWriter::numberValues() {
+  itemsOfClass.resize(itemClasses.texts.size());
+  for (auto [index, itemClass] : llvm::enumerate(classOfItem))
+    itemsOfClass[itemClass].push_back(index);
+  numberOfValue.resize(program.values.size());
+  unsigned next = 0;
+  for (const ExportedProgram::Boundary &input : program.inputs)
+    numberOfValue[input.value] = next++;
+  for (ArrayRef<unsigned> items : itemsOfClass)
+    for (unsigned index : items)
+      for (unsigned result : program.items[index].results)
+        numberOfValue[result] = next++;
+}
+
+/// The items of one class.
+void RangeWriter::writeItems(OStream &line, ArrayRef<unsigned> items) const {
+  size_t size = 0;
+  for (unsigned index : items) {
+    const ExportedProgram::Item &item = program.items[index];
+    size += item.operands.size() + item.awaits.size() + item.lastUses.size();
+  }
+  std::vector<unsigned> numbers;
+  numbers.reserve(size); // Entries refer to them.
+  std::vector<RangeEntry> entries;
+  for (unsigned index : items) {
+    const ExportedProgram::Item &item = program.items[index];
+    size_t first = numbers.size();
+    for (ArrayRef<unsigned> list :
+         {ArrayRef(item.operands), ArrayRef(item.awaits),
+          ArrayRef(item.lastUses)})
+      for (unsigned value : list)
+        numbers.push_back(numberOfValue[value]);
+    std::sort(numbers.end() - item.lastUses.size(), numbers.end());
+    // All have as many operands.
+    entries.push_back({static_cast<unsigned>(item.awaits.size()),
+                       ArrayRef(numbers).drop_front(first)});
+  }
+  writeRanges(line, findRanges(entries), [&](size_t index, size_t next) {
+    const ExportedProgram::Item &item = program.items[items[index]];
+    ArrayRef<unsigned> left = entries[index].numbers,
+                       nextLeft = entries[next].numbers;
+    auto writeList = [&](StringRef key, size_t count) {
       line.attributeArray(key, [&] {
         if (index == next)
-          return writeRanges(line, numbers);
-        for (auto [number, nextNumber] : llvm::zip_equal(numbers, nextNumbers))
+          return writeRanges(line, left.take_front(count));
+        for (auto [number, nextNumber] : llvm::zip_equal(
+                 left.take_front(count), nextLeft.take_front(count)))
           writeNumber(line, number, nextNumber);
       });
+      left = left.drop_front(count);
+      nextLeft = nextLeft.drop_front(count);
     };
     line.object([&] {
-      line.attribute("class", classOfItem[index]);
-      writeList("operands", item.operands, nextItem.operands);
+      writeList("operands", item.operands.size());
       if (!item.awaits.empty())
-        writeList("awaits", item.awaits, nextItem.awaits);
-      writeList("last_uses", item.lastUses, nextItem.lastUses);
+        writeList("awaits", item.awaits.size());
+      writeList("last_uses", item.lastUses.size());
     });
   });
 }
 
-void RangeWriter::writeItems() {
-  // Entries of a range have as many of each list, so that the same kind says of two
-  // items that their numbers correspond.
-  DenseMap<std::tuple<unsigned, unsigned, unsigned>, unsigned> kinds;
-  std::vector<std::vector<unsigned>> numbers;
-  std::vector<RangeEntry> entries;
-  for (auto [item, itemClass] : llvm::zip_equal(program.items, classOfItem)) {
-    unsigned kind =
-        kinds
-            .try_emplace({itemClass, item.awaits.size(), item.lastUses.size()},
-                         kinds.size())
-            .first->second;
-    std::vector<unsigned> &all = numbers.emplace_back(item.operands);
-    llvm::append_range(all, item.awaits);
-    llvm::append_range(all, item.lastUses);
-    entries.push_back({kind, all});
-  }
-  json.attributeArray("items", [&] {
-    writeRanges(json, findRanges(entries),
-                [&](size_t index, size_t next) { writeItem(index, next); });
-  });
+/// The classes of items. Every order has the items of a class in theirs.
+void RangeWriter::writeOrder(StringRef key, ArrayRef<unsigned> items) {
+  std::vector<unsigned> classes;
+  classes.reserve(items.size());
+  for (unsigned index : items)
+    classes.push_back(classOfItem[index]);
+  writeNumbers(key, classes);
 }
 
 void RangeWriter::write() {
   findClasses();
+  numberValues();
   json.object([&] {
     json.attribute("version", 2);
     writeText(json, "name", program.name);
     writeAll(json, "meshes", program.meshes, [&](const auto &mesh) {
       writeMesh(json, mesh, [&](StringRef key, ArrayRef<unsigned> items) {
-        writeNumbers(key, items);
+        writeOrder(key, items);
       });
     });
     json.attributeObject("classes", [&] {
@@ -568,12 +598,14 @@ void RangeWriter::write() {
     });
     writeAll(json, "inputs", program.inputs, [&](const auto &input) {
       writeLine([&](OStream &line) {
-        writeBoundary(line, input, /*isInput=*/true, classOfValue[input.value]);
+        writeBoundary(line, input, /*isInput=*/true, numberOfValue[input.value],
+                      classOfValue[input.value]);
       });
     });
     writeAll(json, "outputs", program.outputs, [&](const auto &output) {
       writeLine([&](OStream &line) {
-        writeBoundary(line, output, /*isInput=*/false);
+        writeBoundary(line, output, /*isInput=*/false,
+                      numberOfValue[output.value]);
       });
     });
     json.attributeArray("fragments", [&] {
@@ -586,8 +618,12 @@ void RangeWriter::write() {
                         });
         });
     });
-    writeItems();
-    writeNumbers("issue_order", program.issueOrder);
+    writeAll(json, "items", itemsOfClass, [&](ArrayRef<unsigned> items) {
+      writeLine(
+          [&](OStream &line) { line.array([&] { writeItems(line, items); }); });
+    });
+    writeNumbers("order", classOfItem);
+    writeOrder("issue_order", program.issueOrder);
   });
 }
 

@@ -228,7 +228,7 @@ static bool forEachEntry(
 
 /// A number, or the first number of a range with its step.
 static bool writeOutNumber(const json::Value &number, json::Path path,
-                           int64_t time, json::Array &result) {
+                           int64_t time, std::vector<int64_t> &result) {
   constexpr int64_t kLargest = int64_t(1) << 32;
   auto getNumber = [&](const json::Value &value) -> std::optional<int64_t> {
     std::optional<int64_t> found = value.getAsInteger();
@@ -255,10 +255,30 @@ public:
   bool write(json::Object &result);
 
 private:
-  bool writeOutList(JsonMembers &members, llvm::StringRef key,
-                    json::Object &result, int64_t time = 0);
-  bool addValue(const json::Value *number, json::Path path);
-  bool addItem(const json::Value &entry, json::Path path, int64_t time);
+  /// Items that have the same class.
+  struct ItemClass {
+    const json::Object *common = nullptr;
+    const json::Array *results = nullptr; ///< Their classes.
+    std::vector<int64_t> items;           ///< Their positions.
+    int64_t firstValue = 0; ///< Of those of its items, in the file.
+  };
+
+  bool readClasses();
+  bool readOrder();
+  bool addValues(json::Object &result);
+  bool addItems(json::Object &result);
+  bool addItem(const json::Value &entry, json::Path path, int64_t time,
+               const ItemClass &itsClass, int64_t position, json::Array &items);
+  bool addOutput(JsonMembers &output, json::Object &written);
+  bool readNumbers(JsonMembers &members, llvm::StringRef key,
+                   std::vector<int64_t> &numbers, int64_t time = 0);
+  bool writeOutValues(JsonMembers &members, llvm::StringRef key,
+                      std::vector<int64_t> &values, int64_t time);
+  std::optional<int64_t> findValue(int64_t number) const;
+  bool addPositions(JsonMembers &members, llvm::StringRef key,
+                    json::Object &result);
+  bool addValue(const json::Value *number, json::Path path,
+                json::Array &values);
   bool addSlots(JsonMembers &fragment, llvm::StringRef key,
                 json::Object &written);
   bool
@@ -266,28 +286,33 @@ private:
           llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry);
 
   JsonMembers schedule;
-  const json::Array *valueClasses = nullptr, *slotClasses = nullptr,
-                    *itemClasses = nullptr;
-  json::Array values, items;
+  const json::Array *valueClasses = nullptr, *slotClasses = nullptr;
+  std::vector<ItemClass> itemClasses;
+  std::vector<int64_t> order;       ///< The class of each item.
+  std::vector<int64_t> firstValues; ///< The first value of each item.
+  int64_t numInputs = 0, numValues = 0;
   int64_t numbersLeft = kMaxNumbers;
 };
 } // namespace
 
 /// The numbers of a list with ranges. In an item that is a range itself the list has
 /// none, and `time` says which time of the item it is.
-bool ScheduleWriter::writeOutList(JsonMembers &members, llvm::StringRef key,
-                                  json::Object &result, int64_t time) {
+bool ScheduleWriter::readNumbers(JsonMembers &members, llvm::StringRef key,
+                                 std::vector<int64_t> &numbers, int64_t time) {
   const json::Array *list = members.readArray(key);
-  json::Array numbers;
-  if (!list || !forEachEntry(*list, members.getPath(key), numbersLeft,
-                             [&](const json::Value &number, json::Path path,
-                                 int64_t itsTime) {
-                               return writeOutNumber(number, path,
-                                                     time + itsTime, numbers);
-                             }))
-    return false;
-  result[key] = std::move(numbers);
-  return true;
+  return list &&
+         forEachEntry(
+             *list, members.getPath(key), numbersLeft,
+             [&](const json::Value &number, json::Path path, int64_t itsTime) {
+               return writeOutNumber(number, path, time + itsTime, numbers);
+             });
+}
+
+static json::Array makeArray(llvm::ArrayRef<int64_t> numbers) {
+  json::Array array;
+  for (int64_t number : numbers)
+    array.push_back(number);
+  return array;
 }
 
 static const json::Value *findClass(const json::Array &classes,
@@ -300,7 +325,8 @@ static const json::Value *findClass(const json::Array &classes,
   return nullptr;
 }
 
-bool ScheduleWriter::addValue(const json::Value *number, json::Path path) {
+bool ScheduleWriter::addValue(const json::Value *number, json::Path path,
+                              json::Array &values) {
   const json::Value *found = findClass(*valueClasses, number, path);
   if (!found)
     return false;
@@ -311,58 +337,226 @@ bool ScheduleWriter::addValue(const json::Value *number, json::Path path) {
   return true;
 }
 
-bool ScheduleWriter::addItem(const json::Value &entry, json::Path path,
-                             int64_t time) {
-  JsonMembers item(entry, path);
-  if (!item)
-    return false;
-  const json::Value *found =
-      findClass(*itemClasses, item.find("class"), item.getPath("class"));
+//===----------------------------------------------------------------------===//
+// Classes and orders
+//===----------------------------------------------------------------------===//
+
+bool ScheduleWriter::readClasses() {
+  const json::Value *found = schedule.find("classes");
   if (!found)
+    return schedule.fail("classes", "expected an object");
+  JsonMembers classes(*found, schedule.getPath("classes"));
+  const json::Array *list = nullptr;
+  if (!classes || !(valueClasses = classes.readArray("values")) ||
+      !(slotClasses = classes.readArray("slots")) ||
+      !(list = classes.readArray("items")))
     return false;
-  const json::Object *itsClass = found->getAsObject();
-  const json::Array *results =
-      itsClass ? itsClass->getArray("results") : nullptr;
-  if (!results)
-    return item.fail("class", "expected a class that has \"results\"");
-  json::Object written(*itsClass);
-  json::Array ids;
-  for (const json::Value &result : *results) {
-    ids.push_back(static_cast<int64_t>(values.size()));
-    if (!addValue(&result, item.getPath("class")))
-      return false;
+  for (auto [index, entry] : llvm::enumerate(*list)) {
+    ItemClass &added = itemClasses.emplace_back();
+    added.common = entry.getAsObject();
+    added.results = added.common ? added.common->getArray("results") : nullptr;
+    if (!added.results)
+      return failAt(classes.getPath("items").index(index),
+                    "expected a class that has \"results\"");
   }
-  written["results"] = std::move(ids);
-  for (llvm::StringRef key : {"operands", "last_uses", "awaits"})
-    if ((key != "awaits" || item.find(key)) &&
-        !writeOutList(item, key, written, time))
-      return false;
-  if (itsClass->getString("kind") == llvm::StringRef("transfer"))
-    for (auto [list, single] :
-         {std::pair("operands", "operand"), std::pair("results", "result")}) {
-      json::Array *ids = written.getArray(list);
-      if (ids->size() != 1)
-        return failAt(path,
-                      "expected one operand and one result of a transfer");
-      written[single] = std::move(ids->front());
-      written.erase(list);
-    }
-  items.push_back(std::move(written));
   return true;
 }
+
+/// Finds which items have which class, and their values.
+bool ScheduleWriter::readOrder() {
+  const json::Array *inputs = schedule.readArray("inputs");
+  const json::Array *list = schedule.readArray("order");
+  json::Path path = schedule.getPath("order");
+  int64_t budget = kMaxItems;
+  if (!inputs || !list ||
+      !forEachEntry(
+          *list, path, budget,
+          [&](const json::Value &number, json::Path here, int64_t time) {
+            return writeOutNumber(number, here, time, order);
+          }))
+    return false;
+  numInputs = numValues = inputs->size();
+  for (auto [position, number] : llvm::enumerate(order)) {
+    if (number < 0 || number >= static_cast<int64_t>(itemClasses.size()))
+      return failAt(path, "expected the index of one of \"classes\"");
+    ItemClass &itsClass = itemClasses[number];
+    itsClass.items.push_back(position);
+    firstValues.push_back(numValues);
+    numValues += itsClass.results->size();
+  }
+  int64_t next = numInputs;
+  for (ItemClass &itsClass : itemClasses) {
+    itsClass.firstValue = next;
+    next += itsClass.items.size() * itsClass.results->size();
+  }
+  return true;
+}
+
+/// The value that has a number in the file; none if it is of no value.
+std::optional<int64_t> ScheduleWriter::findValue(int64_t number) const {
+  if (number < 0 || number >= numValues)
+    return std::nullopt;
+  if (number < numInputs)
+    return number;
+  const ItemClass &itsClass = *std::prev(llvm::upper_bound(
+      itemClasses, number, [](int64_t number, const ItemClass &itsClass) {
+        return number < itsClass.firstValue;
+      }));
+  int64_t index = number - itsClass.firstValue,
+          numResults = itsClass.results->size();
+  return firstValues[itsClass.items[index / numResults]] + index % numResults;
+}
+
+bool ScheduleWriter::writeOutValues(JsonMembers &members, llvm::StringRef key,
+                                    std::vector<int64_t> &values,
+                                    int64_t time) {
+  if (!readNumbers(members, key, values, time))
+    return false;
+  for (int64_t &value : values) {
+    std::optional<int64_t> found = findValue(value);
+    if (!found)
+      return members.fail(key, "expected numbers of values");
+    value = *found;
+  }
+  return true;
+}
+
+/// Writes a list of classes as positions of items: of each class those that come next.
+bool ScheduleWriter::addPositions(JsonMembers &members, llvm::StringRef key,
+                                  json::Object &result) {
+  std::vector<int64_t> numbers, numSeen(itemClasses.size());
+  if (!readNumbers(members, key, numbers))
+    return false;
+  for (int64_t &number : numbers) {
+    if (number < 0 || number >= static_cast<int64_t>(itemClasses.size()))
+      return members.fail(key, "expected the index of one of \"classes\"");
+    llvm::ArrayRef<int64_t> items = itemClasses[number].items;
+    int64_t place = numSeen[number]++;
+    if (place >= static_cast<int64_t>(items.size()))
+      return members.fail(key, "expected each class at most as often as it is "
+                               "in \"order\"");
+    number = items[place];
+  }
+  result[key] = makeArray(numbers);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Items
+//===----------------------------------------------------------------------===//
+
+bool ScheduleWriter::addValues(json::Object &result) {
+  json::Array values;
+  auto addInput = [&](JsonMembers &input, json::Object &written) {
+    written.erase("class");
+    return addValue(input.find("class"), input.getPath("class"), values);
+  };
+  if (!addList("inputs", result, addInput))
+    return false;
+  for (int64_t number : order)
+    for (const json::Value &value : *itemClasses[number].results)
+      if (!addValue(&value, schedule.getPath("classes"), values))
+        return false;
+  result["values"] = std::move(values);
+  return true;
+}
+
+bool ScheduleWriter::addOutput(JsonMembers &output, json::Object &written) {
+  int64_t number;
+  if (!output.read("value", number))
+    return false;
+  std::optional<int64_t> value = findValue(number);
+  if (!value)
+    return output.fail("value", "expected the number of a value");
+  written["value"] = *value;
+  return true;
+}
+
+bool ScheduleWriter::addItem(const json::Value &entry, json::Path path,
+                             int64_t time, const ItemClass &itsClass,
+                             int64_t position, json::Array &items) {
+  JsonMembers item(entry, path);
+  std::vector<int64_t> operands, lastUses, awaits;
+  if (!item || !writeOutValues(item, "operands", operands, time) ||
+      !writeOutValues(item, "last_uses", lastUses, time) ||
+      (item.find("awaits") && !writeOutValues(item, "awaits", awaits, time)))
+    return false;
+  llvm::sort(lastUses);
+  json::Object written(*itsClass.common);
+  int64_t firstValue = firstValues[position];
+  if (itsClass.common->getString("kind") == llvm::StringRef("transfer")) {
+    if (operands.size() != 1 || itsClass.results->size() != 1)
+      return failAt(path, "expected one operand and one result of a transfer");
+    written["operand"] = operands.front();
+    written["result"] = firstValue;
+    written.erase("results");
+  } else {
+    written["operands"] = makeArray(operands);
+    json::Array ids;
+    for (int64_t index : llvm::seq<int64_t>(itsClass.results->size()))
+      ids.push_back(firstValue + index);
+    written["results"] = std::move(ids);
+    if (!awaits.empty())
+      written["awaits"] = makeArray(awaits);
+  }
+  written["last_uses"] = makeArray(lastUses);
+  items[position] = std::move(written);
+  return true;
+}
+
+/// The items of one class after the other.
+bool ScheduleWriter::addItems(json::Object &result) {
+  const json::Array *lists = schedule.readArray("items");
+  if (!lists)
+    return false;
+  json::Path path = schedule.getPath("items");
+  if (lists->size() != itemClasses.size())
+    return failAt(path, "expected a list for each of \"classes.items\"");
+  json::Array items(std::vector<json::Value>(order.size(), nullptr));
+  for (auto [number, list] : llvm::enumerate(*lists)) {
+    json::Path here = path.index(number);
+    const ItemClass &itsClass = itemClasses[number];
+    const json::Array *entries = list.getAsArray();
+    if (!entries)
+      return failAt(here, "expected a list");
+    size_t next = 0;
+    int64_t budget = kMaxItems;
+    auto add = [&](const json::Value &entry, json::Path entryPath,
+                   int64_t time) {
+      if (next == itsClass.items.size())
+        return failAt(here, "expected as many items as \"order\" has");
+      return addItem(entry, entryPath, time, itsClass, itsClass.items[next++],
+                     items);
+    };
+    if (!forEachEntry(*entries, here, budget, add))
+      return false;
+    if (next != itsClass.items.size())
+      return failAt(here, "expected as many items as \"order\" has");
+  }
+  result["items"] = std::move(items);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
 
 /// The slots of the arguments or results of a fragment.
 bool ScheduleWriter::addSlots(JsonMembers &fragment, llvm::StringRef key,
                               json::Object &written) {
-  if (!writeOutList(fragment, key, written))
+  std::vector<int64_t> numbers;
+  if (!readNumbers(fragment, key, numbers))
     return false;
-  for (json::Value &id : *written.getArray(key)) {
+  json::Array slots;
+  for (int64_t number : numbers) {
+    json::Value index = number;
     const json::Value *slot =
-        findClass(*slotClasses, &id, fragment.getPath(key));
+        findClass(*slotClasses, &index, fragment.getPath(key));
     if (!slot)
       return false;
-    id = *slot;
+    slots.push_back(*slot);
   }
+  written[key] = std::move(slots);
   return true;
 }
 
@@ -371,57 +565,41 @@ bool ScheduleWriter::addList(
     llvm::StringRef key, json::Object &result,
     llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry) {
   json::Array list;
-  result[key] = json::Array();
-  return schedule.read(key, [&](const json::Value &entry, json::Path path) {
-    JsonMembers members(entry, path);
-    if (!members)
-      return false;
-    json::Object written(*entry.getAsObject());
-    if (!writeEntry(members, written))
-      return false;
-    result.getArray(key)->push_back(std::move(written));
-    return true;
-  });
+  if (!schedule.read(key, [&](const json::Value &entry, json::Path path) {
+        JsonMembers members(entry, path);
+        if (!members)
+          return false;
+        json::Object written(*entry.getAsObject());
+        if (!writeEntry(members, written))
+          return false;
+        list.push_back(std::move(written));
+        return true;
+      }))
+    return false;
+  result[key] = std::move(list);
+  return true;
 }
 
 bool ScheduleWriter::write(json::Object &result) {
-  const json::Value *found = schedule.find("classes");
-  if (!found)
-    return schedule.fail("classes", "expected an object");
-  JsonMembers classes(*found, schedule.getPath("classes"));
-  const json::Array *list = nullptr;
-  if (!classes || !(valueClasses = classes.readArray("values")) ||
-      !(slotClasses = classes.readArray("slots")) ||
-      !(itemClasses = classes.readArray("items")) ||
-      !(list = schedule.readArray("items")))
-    return false;
-  for (llvm::StringRef key : {"name", "outputs"})
-    if (const json::Value *value = schedule.find(key))
-      result[key] = *value;
+  if (const json::Value *name = schedule.find("name"))
+    result["name"] = *name;
   result["version"] = 1;
-  auto addInput = [&](JsonMembers &input, json::Object &written) {
-    written.erase("class");
-    return addValue(input.find("class"), input.getPath("class"));
-  };
-  auto addFragment = [&](JsonMembers &fragment, json::Object &written) {
-    return addSlots(fragment, "arguments", written) &&
-           addSlots(fragment, "results", written);
-  };
-  auto addMesh = [&](JsonMembers &mesh, json::Object &written) {
-    return writeOutList(mesh, "items", written);
-  };
-  int64_t budget = kMaxItems;
-  if (!addList("inputs", result, addInput) ||
-      !addList("fragments", result, addFragment) ||
-      !forEachEntry(*list, schedule.getPath("items"), budget,
-                    [&](const json::Value &entry, json::Path path,
-                        int64_t time) { return addItem(entry, path, time); }) ||
-      !addList("meshes", result, addMesh) ||
-      !writeOutList(schedule, "issue_order", result))
-    return false;
-  result["values"] = std::move(values);
-  result["items"] = std::move(items);
-  return true;
+  return readClasses() && readOrder() && addValues(result) &&
+         addList("outputs", result,
+                 [&](JsonMembers &output, json::Object &written) {
+                   return addOutput(output, written);
+                 }) &&
+         addList("fragments", result,
+                 [&](JsonMembers &fragment, json::Object &written) {
+                   return addSlots(fragment, "arguments", written) &&
+                          addSlots(fragment, "results", written);
+                 }) &&
+         addItems(result) &&
+         addList("meshes", result,
+                 [&](JsonMembers &mesh, json::Object &written) {
+                   return addPositions(mesh, "items", written);
+                 }) &&
+         addPositions(schedule, "issue_order", result);
 }
 
 llvm::Expected<json::Value>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// In the steady state of a pipeline the same calls come again for each microbatch, with
-// the numbers of their values raised by as much each time. Version 2 of schedule.json
-// (docs/schedule-json.md) writes such a range once:
+// In a pipeline the same calls come again for each microbatch, with the numbers of their
+// values raised by as much each time, and orders go along the stages. Version 2 of
+// schedule.json (docs/schedule-json.md) writes such a range once:
 //
 //   7, 8, 10, 11, 13, 14, 16, 17   ->   {"repeat": 4, "of": [[7, 3], [8, 3]]}
 //

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/ScheduleRanges.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -95,33 +96,40 @@ static std::string makeSchedule(llvm::StringRef items,
     "classes": {"values": [{"mesh": "m"}], "slots": [{"alias": 1}, {}],
                 "items": [{"kind": "call", "results": [0]},
                           {"kind": "transfer", "results": [0]}]},
-    "inputs": [{"value": 0, "class": 0}], "outputs": [],
+    "inputs": [{"value": 0, "class": 0}], "outputs": [{"value": 0}],
     "fragments": [{"arguments": [1, {"repeat": 2, "of": [0]}], "results": []}],
     "items": )" +
-          items + R"(, "issue_order": )" + order + "}")
+          items + R"(, "order": )" + order + R"(, "issue_order": )" + order +
+          "}")
       .str();
 }
 
 TEST(ScheduleRangesTest, WritesSchedulesOut) {
+  // The calls have values 1 and 2, and the transfers 3 and 4.
   json::Value value = llvm::cantFail(json::parse(makeSchedule(
-      R"([{"repeat": 2, "of": [
-            {"class": 0, "operands": [[0, 2]], "last_uses": []},
-            {"class": 1, "operands": [[1, 2]], "last_uses": [[1, 2]]}]}])",
-      R"([{"repeat": 4, "of": [[0, 1]]}])")));
+      R"([[{"repeat": 2, "of": [
+             {"operands": [[0, 3]], "last_uses": []}]}],
+          [{"repeat": 2, "of": [
+             {"operands": [[1, 1]], "last_uses": [[3, 1], [1, 1]]}]}]])",
+      R"([{"repeat": 2, "of": [0, 1]}])")));
+  (*value.getAsObject())["issue_order"] =
+      json::Array{1, json::Object{{"repeat", 2}, {"of", {0}}}, 1};
+  (*value.getAsObject())["outputs"] =
+      json::Array{json::Object{{"value", 2}, {"name", "y"}}};
   json::Value written = llvm::cantFail(writeOutSchedule(value));
   json::Value expected = llvm::cantFail(json::parse(R"({
     "version": 1, "name": "main",
     "meshes": [{"name": "m", "items": [0, 1, 2, 3]}],
     "values": [{"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"},
                {"mesh": "m"}],
-    "inputs": [{"value": 0}], "outputs": [],
+    "inputs": [{"value": 0}], "outputs": [{"value": 3, "name": "y"}],
     "fragments": [{"arguments": [{}, {"alias": 1}, {"alias": 1}], "results": []}],
     "items": [
       {"kind": "call", "operands": [0], "results": [1], "last_uses": []},
-      {"kind": "transfer", "operand": 1, "result": 2, "last_uses": [1]},
+      {"kind": "transfer", "operand": 1, "result": 2, "last_uses": [1, 2]},
       {"kind": "call", "operands": [2], "results": [3], "last_uses": []},
-      {"kind": "transfer", "operand": 3, "result": 4, "last_uses": [3]}],
-    "issue_order": [0, 1, 2, 3]})"));
+      {"kind": "transfer", "operand": 3, "result": 4, "last_uses": [3, 4]}],
+    "issue_order": [1, 0, 2, 3]})"));
   EXPECT_EQ(written, expected);
 }
 
@@ -130,28 +138,46 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
             "expected an object at schedule.classes");
   EXPECT_EQ(findError(R"({"classes": {"values": [], "slots": []}})"),
             "expected a list at schedule.classes.items");
-  EXPECT_EQ(findError(makeSchedule(R"([{"class": 2}])")),
-            "expected the index of one of \"classes\" at "
-            "schedule.items[0].class");
-  EXPECT_EQ(findError(makeSchedule(
-                R"([{"class": 1, "operands": [], "last_uses": []}])")),
+  EXPECT_EQ(findError(makeSchedule("[[], []]", "[2]")),
+            "expected the index of one of \"classes\" at schedule.order");
+  EXPECT_EQ(findError(makeSchedule("[[]]", "[]")),
+            "expected a list for each of \"classes.items\" at schedule.items");
+  EXPECT_EQ(findError(makeSchedule("[[], {}]", "[]")),
+            "expected a list at schedule.items[1]");
+  std::string entry = R"({"operands": [], "last_uses": []})";
+  EXPECT_EQ(findError(makeSchedule("[[" + entry + "], []]", "[0, 0]")),
+            "expected as many items as \"order\" has at schedule.items[0]");
+  EXPECT_EQ(findError(makeSchedule("[[" + entry + "], []]", "[]")),
+            "expected as many items as \"order\" has at schedule.items[0]");
+  EXPECT_EQ(findError(makeSchedule("[[], [" + entry + "]]", "[1]")),
             "expected one operand and one result of a transfer at "
-            "schedule.items[0]");
-  EXPECT_EQ(findError(makeSchedule(R"([{"class": 0, "last_uses": []}])")),
-            "expected a list at schedule.items[0].operands");
-  EXPECT_EQ(findError(makeSchedule("[]", R"(["a"])")),
-            "expected a number, or [first, step] in a range at "
-            "schedule.meshes[0].items[0]");
-  EXPECT_EQ(findError(makeSchedule("[]", R"([{"repeat": 0, "of": [1]}])")),
-            "expected ranges as {\"repeat\": 2, \"of\": [...]} at "
-            "schedule.meshes[0].items[0]");
+            "schedule.items[1][0]");
+  EXPECT_EQ(findError(makeSchedule(R"([[{"last_uses": []}], []])")),
+            "expected a list at schedule.items[0][0].operands");
   EXPECT_EQ(
-      findError(makeSchedule("[]", R"([{"repeat": 1000000000, "of": [1]}])")),
-      "expected at most 4 million items and 32 million numbers when ranges "
-      "are written out at schedule.meshes[0].items");
-  EXPECT_EQ(findError(makeSchedule(R"([{"repeat": 2, "of": [
-      {"class": 0, "operands": [{"repeat": 40000000, "of": [0]}],
-       "last_uses": []}]}])")),
+      findError(makeSchedule(R"([[{"operands": [2], "last_uses": []}], []])")),
+      "expected numbers of values at schedule.items[0][0].operands");
+  json::Value other =
+      llvm::cantFail(json::parse(makeSchedule("[[" + entry + "], []]")));
+  (*other.getAsObject())["issue_order"] = json::Array{0, 0};
+  EXPECT_EQ(findError(llvm::formatv("{0}", other).str()),
+            "expected each class at most as often as it is in \"order\" at "
+            "schedule.issue_order");
+  (*other.getAsObject())["outputs"] = json::Array{json::Object{{"value", 2}}};
+  EXPECT_EQ(findError(llvm::formatv("{0}", other).str()),
+            "expected the number of a value at schedule.outputs[0].value");
+  EXPECT_EQ(findError(makeSchedule("[[], []]", R"(["a"])")),
+            "expected a number, or [first, step] in a range at "
+            "schedule.order[0]");
+  EXPECT_EQ(
+      findError(makeSchedule("[[], []]", R"([{"repeat": 0, "of": [1]}])")),
+      "expected ranges as {\"repeat\": 2, \"of\": [...]} at schedule.order[0]");
+  EXPECT_EQ(findError(makeSchedule("[[], []]",
+                                   R"([{"repeat": 1000000000, "of": [1]}])")),
             "expected at most 4 million items and 32 million numbers when "
-            "ranges are written out at schedule.items[0].operands");
+            "ranges are written out at schedule.order");
+  EXPECT_EQ(findError(makeSchedule(R"([[
+      {"operands": [{"repeat": 40000000, "of": [0]}], "last_uses": []}], []])")),
+            "expected at most 4 million items and 32 million numbers when "
+            "ranges are written out at schedule.items[0][0].operands");
 }

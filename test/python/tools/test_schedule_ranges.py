@@ -19,26 +19,47 @@ from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
 
+# The mesh of each of four stages.
+LINE, LOOP, V = (0, 1, 2, 3), (0, 1, 0, 1), (0, 1, 1, 0)
+
+
+def place_stages(config, places):
+    """A configuration with its stages on other meshes."""
+    names = list(config["topology"])
+    for stage, (name, place) in enumerate(
+        zip(config["assignment"], places, strict=True)
+    ):
+        config["assignment"][name] = [names[place], stage]
+    kept = {names[place] for place in places}
+    config["topology"] = {n: m for n, m in config["topology"].items() if n in kept}
+    return config
+
 
 @pytest.fixture(scope="module")
 def exported(tools, tmp_path_factory):
     """Folders of one program, written out and with ranges."""
     folders = {}
 
-    def export(name, schedule):
-        key = name, schedule
+    def export(name, schedule, places=None, *options):
+        key = name, schedule, places
         if key not in folders:
             folders[key] = []
             program = PROGRAMS / "mpmd" / f"{name}.mlir"
+            config = json.loads(program.with_suffix(".json").read_text())
+            if places:
+                config = place_stages(config, places)
+            path = tmp_path_factory.mktemp("config") / "config.json"
+            path.write_text(json.dumps(config))
             for form in ("flat", "ranges"):
                 folder = tmp_path_factory.mktemp(f"{name}-{schedule}-{form}")
                 tools.check(
                     "meshwright",
                     "partition",
                     program,
-                    f"--config={program.with_suffix('.json')}",
+                    f"--config={path}",
                     f"--schedule={schedule}",
                     f"--schedule-json={form}",
+                    *options,
                     f"-o={folder}",
                 )
                 folders[key].append(folder)
@@ -51,9 +72,40 @@ def read(folder):
     return json.loads((folder / "schedule.json").read_text())
 
 
-@pytest.mark.parametrize("schedule", ["1F1B", "GPipe", "ZeroBubbleH1", "auto"])
-def test_ranges_say_what_is_written_out(exported, schedule):
-    flat, ranged = exported("gpt_8_4_8", schedule)
+SPLIT = "--set=mpmd_split_bwd_fragments=true"
+
+
+@pytest.mark.parametrize(
+    ("schedule", "places", "options"),
+    [
+        ("none", LINE, ()),
+        ("1F1B", LINE, ()),
+        ("GPipe", LINE, ()),
+        ("GPipeBut1F1BForLastMesh", LINE, ()),
+        ("ZeroBubbleH1", LINE, (SPLIT,)),
+        ("ZeroBubbleH2ZeroTxLatency", LINE, (SPLIT,)),
+        ("ZeroBubbleH2HalfTxLatency", LINE, (SPLIT,)),
+        ("ZeroBubbleH2FullTxLatency", LINE, (SPLIT,)),
+        ("Eager1F1B", LINE, ()),
+        ("Combined1F1B", LINE, ()),
+        ("Seq1F1B", LINE, ()),
+        ("auto", LINE, ()),
+        ("Circular", LOOP, ()),
+        ("CircularWithReversedBackward", LOOP, ()),
+        ("Interleaved1F1B", LOOP, ()),
+        ("CombinedInterleaved1F1B", LOOP, ()),
+        ("KimiK2", LOOP, ()),
+        ("SlimPipe", LOOP, ()),
+        ("LoopedBFS", LOOP, ()),
+        ("InterleavedZeroBubble", LOOP, (SPLIT,)),
+        ("ZeroBubbleV", V, (SPLIT,)),
+        ("VHalf", V, (SPLIT,)),
+        ("VMin", V, (SPLIT,)),
+        ("DualPipeV", V, (SPLIT,)),
+    ],
+)
+def test_ranges_say_what_is_written_out(exported, schedule, places, options):
+    flat, ranged = exported("gpt_8_4_8", schedule, places, *options)
     schema = json.loads((ROOT / "docs" / "schedule.schema.json").read_text())
     for folder, version in ((flat, 1), (ranged, 2)):
         program = read(folder)
@@ -116,9 +168,9 @@ def test_digests_of_texts_tell_programs_apart(exported):
 
 
 def test_items_of_another_form_are_refused_when_they_are_asked_for():
-    entry = {"class": 0, "operands": [9], "last_uses": []}
-    schedule = RangedSchedule(make(items=[entry]))
-    with pytest.raises(ProgramError, match="operands of item 0 has a number of no"):
+    entry = {"operands": [9], "last_uses": []}
+    schedule = RangedSchedule(make(items=[[entry]]))
+    with pytest.raises(ProgramError, match=r"items\[0\] has a number of no value"):
         schedule.item(0)
     with pytest.raises(
         ProgramError, match=r"meshes\[0\] of schedule.json has no 'axes'"
@@ -138,7 +190,12 @@ def test_items_of_another_form_are_refused_when_they_are_asked_for():
             "inputs[1].value of schedule.json is 0; expected 1",
         ),
         (("outputs", 0, "value"), 10**6, "outputs[0].value of"),
-        (("issue_order", 0), 1, "issue_order of schedule.json does not have each"),
+        (
+            ("issue_order", 0),
+            {"repeat": 1000, "of": [0]},
+            "issue_order has a class more often than there are",
+        ),
+        (("issue_order",), [0], "issue_order of schedule.json does not have each"),
         (("version",), 3, "version of schedule.json is 3; expected 2"),
     ],
 )
@@ -194,9 +251,10 @@ def test_size_grows_with_what_is_distinct(exported):
         for folder in exported("gpt_32_8_32", "1F1B")
     )
     assert ranged < flat / 15
-    entries = read(exported("gpt_32_8_32", "1F1B")[1])["items"]
-    repeated = sum(each["repeat"] * len(each["of"]) for each in entries if "of" in each)
-    assert repeated > 500
+    form = read(exported("gpt_32_8_32", "1F1B")[1])
+    for entries in (sum(form["items"], []), form["order"]):
+        ranges = [each for each in entries if isinstance(each, dict) and "of" in each]
+        assert sum(each["repeat"] * len(each["of"]) for each in ranges) > 500
 
 
 @pytest.mark.parametrize("what", ["simulate", "draw", "traffic"])
@@ -259,7 +317,8 @@ def make(**changed):
         "inputs": [{"value": 0, "class": 0}],
         "outputs": [],
         "fragments": [],
-        "items": [{"class": 0, "operands": [0], "last_uses": []}],
+        "items": [[{"operands": [0], "last_uses": []}]],
+        "order": [0],
         "issue_order": [0],
     } | changed
 
@@ -267,10 +326,18 @@ def make(**changed):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"items": [{"class": 1, "operands": [], "last_uses": []}]}, "IndexError"),
-        ({"items": [{"class": -1, "operands": [], "last_uses": []}]}, "-1 is not a"),
-        ({"items": [{"class": 0, "last_uses": []}]}, "'operands'"),
-        ({"items": [{"repeat": 9, "of": []}]}, "items has a range of nothing"),
+        ({"order": [1]}, "order has a number of no class"),
+        ({"order": [-1]}, "order has a number of no class"),
+        ({"order": [0, 0]}, "order does not have the items of each class"),
+        ({"meshes": [{"items": [0, 0]}]}, "items has a class more often than there"),
+        ({"outputs": [{"value": 2}]}, "outputs has a number of no value"),
+        ({"items": []}, "order does not have the items of each class"),
+        ({"items": [[{"last_uses": []}]]}, "'operands'"),
+        ({"items": [[{"repeat": 9, "of": []}]]}, "items has a range of nothing"),
+        (
+            {"items": [[{"repeat": 10**7, "of": [{}]}]]},
+            "items has more than 4000000 entries",
+        ),
         (
             {"issue_order": [{"repeat": 10**12, "of": [0]}]},
             "issue_order has too many entries when ranges are written out",
@@ -278,19 +345,15 @@ def make(**changed):
         (
             {
                 "items": [
-                    {
-                        "repeat": 2,
-                        "of": [
-                            {
-                                "class": 0,
-                                "operands": [{"repeat": 40_000_000, "of": [0]}],
-                                "last_uses": [],
-                            }
-                        ],
-                    }
+                    [
+                        {
+                            "operands": [{"repeat": 40_000_000, "of": [0]}],
+                            "last_uses": [],
+                        }
+                    ]
                 ]
             },
-            "operands has too many entries when ranges are written out",
+            "items has too many entries when ranges are written out",
         ),
         ({"issue_order": [["a", 1]]}, "is not \\[first, step\\]"),
         ({"issue_order": [{"repeat": 2}]}, "'of'"),
@@ -308,12 +371,12 @@ def test_what_is_no_range_is_refused(changed, message):
 def test_changed_file_is_refused_by_commands(exported, tools, tmp_path):
     _, ranged = exported("gpt_8_4_8", "1F1B")
     program = read(ranged)
-    program["items"][0]["class"] = 1000
+    program["order"][0] = 10_000
     path = tmp_path / "schedule.json"
     path.write_text(json.dumps(program))
     done = tools.run("meshwright", "draw", path)
     assert done.returncode == 1
     assert (
-        'schedule.json: expected the index of one of "classes" at '
-        "schedule.items[0].class" in done.stderr
+        'schedule.json: expected the index of one of "classes" at schedule.order'
+        in done.stderr
     )

@@ -7,14 +7,13 @@ meshwright/Text/ScheduleRanges.h finds the ranges.
 
 from __future__ import annotations
 
-import bisect
 import contextlib
 import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,6 +61,9 @@ def _of_its_form() -> Iterator[None]:
 class RangedSchedule(Schedule):
     """A schedule of version 2. Its items are written out when they are asked for.
 
+    The file lists items and numbers values class by class, and has orders as lists of
+    classes. Here all have the positions and numbers of version 1.
+
     Args:
       form: the schedule as JSON has it.
       is_limited: whether it may have no more items and numbers than files may.
@@ -74,6 +76,7 @@ class RangedSchedule(Schedule):
     def __init__(self, form: Mapping[str, Any], is_limited: bool = False):
         super().__init__(form)
         self._ranges = _Ranges(_MAX_NUMBERS if is_limited else None)
+        self._lists: dict[int, _Lists] = {}
         with _of_its_form():
             classes = form["classes"]
             self._value_classes: list[dict] = classes["values"]
@@ -82,7 +85,8 @@ class RangedSchedule(Schedule):
                 self._value_classes[_count(entry["class"])] for entry in form["inputs"]
             ]
             self._read_fragments(classes["slots"])
-            self._read_items(_MAX_ITEMS if is_limited else None)
+            self._read_order(_MAX_ITEMS if is_limited else None)
+            self._number_values()
 
     def _read_fragments(self, classes: list[dict]) -> None:
         def slots(numbers: list, name: str) -> list[dict]:
@@ -95,34 +99,68 @@ class RangedSchedule(Schedule):
             for fragment in self.form["fragments"]
         ]
 
-    def _read_items(self, limit: int | None) -> None:
-        """Finds the first item of each entry, the class and the first value of each
-        item, and how many values there are."""
-        self._starts: list[int] = []
-        classes, count = [np.array([], np.int32)], 0
-        for is_range, entries in itertools.groupby(self.form["items"], _is_range):
-            alone = []
-            for entry in entries:
-                times, of = _range_of(entry, "items") if is_range else (1, (entry,))
-                self._starts.append(count)
-                count += times * len(of)
-                if limit is not None and count > limit:
-                    raise ValueError(f"items has more than {limit} entries")
-                numbers = [_count(each["class"]) for each in of]
-                if is_range:
-                    classes.append(np.tile(np.array(numbers, np.int32), times))
-                else:
-                    alone += numbers
-            classes.append(np.array(alone, np.int32))
-        self._class_of = np.concatenate(classes)
+    def _read_order(self, limit: int | None) -> None:
+        """Finds the class of each item, and the items of each class."""
+        counts = [
+            sum(
+                times * len(of)
+                for times, of in (_range_of(entry, "items") for entry in entries)
+            )
+            for entries in self.form["items"]
+        ]
+        if limit is not None and sum(counts) > limit:
+            raise ValueError(f"items has more than {limit} entries")
+        self._class_of = self._classes(self.form["order"], "order")
+        found = np.bincount(self._class_of, minlength=len(self._item_classes))
+        if found.tolist() != counts:
+            raise ValueError("order does not have the items of each class")
+        # The items of one class after the other, and where those of each begin.
+        self._members = np.argsort(self._class_of, kind="stable")
+        self._begins = np.concatenate([[0], np.cumsum(found)])
+
+    def _number_values(self) -> None:
+        """Finds the first value of each item, here and in the file."""
         # The values that items of each class compute.
         self._made = [
             [self._value_classes[_count(number)] for number in each["results"]]
             for each in self._item_classes
         ]
-        made = np.array(list(map(len, self._made)), np.int64)
-        firsts = np.cumsum(made[self._class_of]) + len(self._input_classes)
-        self._firsts = np.concatenate([[len(self._input_classes)], firsts])
+        made = np.array(list(map(len, self._made)), np.int64)[self._class_of]
+        inputs = [len(self._input_classes)]
+        self._firsts = np.cumsum(np.concatenate([inputs, made]))
+        listed = np.cumsum(np.concatenate([inputs, made[self._members]]))[:-1]
+        # From each of these numbers of the file on, what is added to it.
+        self._listed = np.concatenate([[0], listed])
+        self._added = np.concatenate([[0], self._firsts[self._members] - listed])
+
+    def _classes(self, numbers: list, name: str) -> np.ndarray:
+        """A list of classes of items, written out."""
+        found = self._ranges.array(numbers, name)
+        if len(found) and not 0 <= found.min() <= found.max() < len(self._item_classes):
+            raise ValueError(f"{name} has a number of no class")
+        return found.astype(np.int32)
+
+    def _positions(self, numbers: list, name: str) -> np.ndarray:
+        """Where the items of a list of classes are, of each class from the first on."""
+        classes = self._classes(numbers, name)
+        counts = np.bincount(classes, minlength=len(self._item_classes))
+        if (counts > np.diff(self._begins)).any():
+            raise ValueError(f"{name} has a class more often than there are items")
+        by_class = np.argsort(classes, kind="stable")
+        skipped = self._begins[:-1] - (np.cumsum(counts) - counts)
+        found = np.empty(len(classes), np.int64)
+        found[by_class] = self._members[
+            np.arange(len(classes)) + np.repeat(skipped, counts)
+        ]
+        return found
+
+    def _values(self, numbers: np.ndarray, name: str) -> np.ndarray:
+        """Values that have these numbers in the file."""
+        count = self._firsts[-1]
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
+            raise ValueError(f"{name} has a number of no value")
+        makers = np.searchsorted(self._listed, numbers, side="right") - 1
+        return numbers + self._added[makers]
 
     def check(self) -> None:
         count = int(self._firsts[-1])
@@ -133,6 +171,17 @@ class RangedSchedule(Schedule):
         return [
             {key: value for key, value in entry.items() if key != "class"}
             for entry in self.form["inputs"]
+        ]
+
+    @functools.cached_property
+    def outputs(self) -> list[dict]:
+        outputs = self.form["outputs"]
+        with _of_its_form():
+            numbers = [_count(entry["value"]) for entry in outputs]
+            values = self._values(np.array(numbers, np.int64), "outputs").tolist()
+        return [
+            entry | {"value": value}
+            for entry, value in zip(outputs, values, strict=True)
         ]
 
     @property
@@ -146,46 +195,53 @@ class RangedSchedule(Schedule):
     @functools.cached_property
     def order(self) -> np.ndarray:
         with _of_its_form():
-            return self._ranges.array(self.form["issue_order"], "issue_order")
+            return self._positions(self.form["issue_order"], "issue_order")
 
     def item(self, index: int) -> dict:
-        number = bisect.bisect_right(self._starts, index) - 1
+        number = int(self._class_of[index])
+        members = self._members[self._begins[number] : self._begins[number + 1]]
         with _of_its_form():
-            _, of = _range_of(self.form["items"][number], "items")
-            time, position = divmod(index - self._starts[number], len(of))
-            return self._write_out(index, of[position], time)
-
-    def _write_out(self, index: int, entry: Mapping[str, Any], time: int) -> dict:
-        """An item of an entry, at this time of its range."""
-        item = dict(self._item_classes[entry["class"]])
-        made = list(range(*self._firsts[index : index + 2].tolist()))
-        self._ranges.take(len(made), "items")
-        lists = {
-            key: self._ranges.numbers(entry[key], key, time)
-            for key in ("operands", "awaits", "last_uses")
-            if key != "awaits" or key in entry
-        }
-        for key, values in lists.items():
-            if values and not (min(values) >= 0 and max(values) < self._firsts[-1]):
-                raise ValueError(f"{key} of item {index} has a number of no value")
-        if item["kind"] == "transfer":
-            del item["results"]
-            (item["operand"],) = lists.pop("operands")
-            (item["result"],) = made
-            return item | lists
-        return item | {"operands": lists.pop("operands"), "results": made} | lists
+            return self._write_out(index, number, int(np.searchsorted(members, index)))
 
     def items(self) -> Iterator[dict]:
-        index = 0
-        for outer in self.form["items"]:
+        before = [0] * len(self._item_classes)
+        for index, number in enumerate(self._class_of.tolist()):
             with _of_its_form():
-                times, of = _range_of(outer, "items")
-            for time in range(times):
-                for entry in of:
-                    with _of_its_form():
-                        item = self._write_out(index, entry, time)
-                    yield item
-                    index += 1
+                item = self._write_out(index, number, before[number])
+            yield item
+            before[number] += 1
+
+    def _write_out(self, index: int, number: int, before: int) -> dict:
+        """An item of a class, with this many of the same class before it."""
+        if number not in self._lists:
+            self._lists[number] = self._write_out_lists(number)
+        item = dict(self._item_classes[number])
+        made = list(range(*self._firsts[index : index + 2].tolist()))
+        self._ranges.take(len(made), "items")
+        operands, awaits, last_uses = self._lists[number].get(before)
+        if item["kind"] == "transfer":
+            del item["results"]
+            (item["operand"],), (item["result"],) = operands, made
+        else:
+            item |= {"operands": operands, "results": made}
+            if awaits:
+                item["awaits"] = awaits
+        return item | {"last_uses": sorted(last_uses)}
+
+    def _write_out_lists(self, number: int) -> _Lists:
+        """The lists of all items of a class."""
+        numbers, widths = [np.array([], np.int64)], [np.array([0])]
+        for entry in self.form["items"][number]:
+            times, of = _range_of(entry, "items")
+            lists = [
+                (each["operands"], each.get("awaits", []), each["last_uses"])
+                for each in of
+            ]
+            found, width = self._ranges.repeated(itertools.chain(*lists), times)
+            numbers.append(found)
+            widths.append(width)
+        found = self._values(np.concatenate(numbers), f"items[{number}]")
+        return _Lists(found, np.cumsum(np.concatenate(widths)))
 
     def results(self, index: int) -> list[dict]:
         return self._made[self._class_of[index]]
@@ -202,13 +258,11 @@ class RangedSchedule(Schedule):
             yield from self._made[number]
 
     def kinds(self) -> Iterator[tuple[dict, int]]:
-        counts = np.bincount(self._class_of, minlength=len(self._item_classes))
-        first = np.full(len(counts), self.count)
-        # Of equal positions the last assignment counts.
-        first[self._class_of[::-1]] = np.arange(self.count)[::-1]
-        for number in np.argsort(first).tolist():
-            if counts[number]:
-                yield self._item_classes[number], int(counts[number])
+        counts = np.diff(self._begins)
+        present = np.flatnonzero(counts)
+        firsts = self._members[self._begins[present]]
+        for number in present[np.argsort(firsts)].tolist():
+            yield self._item_classes[number], int(counts[number])
 
     def find(self, wanted: Callable[[dict], bool]) -> np.ndarray:
         found = np.fromiter(map(wanted, self._item_classes), bool)
@@ -222,20 +276,36 @@ class RangedSchedule(Schedule):
     def rest(self) -> dict[str, Any]:
         with _of_its_form():
             meshes = [
-                mesh | {"items": self._ranges.numbers(mesh["items"], "items")}
+                mesh | {"items": self._positions(mesh["items"], "items").tolist()}
                 for mesh in self.form["meshes"]
             ]
-        return {k: v for k, v in super().rest().items() if k != "classes"} | {
+        left = ("classes", "order")
+        return {k: v for k, v in super().rest().items() if k not in left} | {
             "version": 1,
             "meshes": meshes,
             "fragments": self.fragments,
             "inputs": self.inputs,
+            "outputs": self.outputs,
             "issue_order": self.order.tolist(),
         }
 
     def written_out(self) -> dict[str, Any]:
         values, items = list(self.values()), list(self.items())
         return self.rest() | {"values": values, "items": items}
+
+
+class _Lists(NamedTuple):
+    """What items of a class read: for each one the operands, what it awaits, and last
+    uses."""
+
+    numbers: np.ndarray
+    ends: np.ndarray
+
+    def get(self, place: int) -> list[list[int]]:
+        ends = self.ends[3 * place : 3 * place + 4].tolist()
+        return [
+            self.numbers[begin:end].tolist() for begin, end in itertools.pairwise(ends)
+        ]
 
 
 class _Ranges:
@@ -267,6 +337,26 @@ class _Ranges:
                 found.append(_number(entry, time))
         self.take(len(numbers), name)
         return found
+
+    def repeated(
+        self, lists: Iterable[list], times: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of lists of entries that are there this many times in a row, and
+        how many numbers each list has."""
+        first, second, counts = [], [], []
+        for numbers in lists:
+            found = self.numbers(numbers, "items")
+            first += found
+            counts.append(len(found))
+            if times > 1:
+                second += self.numbers(numbers, "items", 1)
+        self.take((times - 1) * len(first), "items")
+        start = np.array(first, np.int64)
+        if times == 1:
+            return start, np.array(counts)
+        step = np.array(second, np.int64) - start
+        found = (start + step * np.arange(times)[:, None]).ravel()
+        return found, np.tile(np.array(counts), times)
 
     def array(self, numbers: list, name: str) -> np.ndarray:
         """The numbers of a list."""
