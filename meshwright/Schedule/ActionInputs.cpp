@@ -16,16 +16,14 @@ using namespace meshwright;
 // Where actions are
 //===----------------------------------------------------------------------===//
 
-/// How far `microbatch` is from the first one, beyond all places if it is before it.
-static uint64_t getPlace(int64_t microbatch, int64_t first) {
-  return static_cast<uint64_t>(microbatch) - static_cast<uint64_t>(first);
-}
-
 void ActionInputs::Work::add(int64_t microbatch, const ActionId &id) {
-  if (ids.empty())
+  if (ids.empty()) {
     first = microbatch;
-  bool isNext = getPlace(microbatch, first) == ids.size();
-  if (microbatches.empty() && !isNext)
+    mesh = id.mesh;
+  }
+  if (mesh != id.mesh)
+    mesh = kNone;
+  if (microbatches.empty() && findPlace(microbatch) != ids.size())
     for (size_t place = 0; place < ids.size(); ++place)
       microbatches.push_back(first + static_cast<int64_t>(place));
   if (!microbatches.empty())
@@ -57,15 +55,11 @@ bool ActionInputs::Work::sort() {
   return areDifferent;
 }
 
-const ActionId *ActionInputs::Work::find(int64_t microbatch) const {
-  uint64_t place = getPlace(microbatch, first);
-  if (!microbatches.empty()) {
-    auto found = llvm::lower_bound(microbatches, microbatch);
-    if (found == microbatches.end() || *found != microbatch)
-      return nullptr;
-    place = found - microbatches.begin();
-  }
-  return place < ids.size() ? &ids[place] : nullptr;
+uint64_t ActionInputs::Work::findListed(int64_t microbatch) const {
+  auto found = llvm::lower_bound(microbatches, microbatch);
+  if (found == microbatches.end() || *found != microbatch)
+    return ids.size();
+  return found - microbatches.begin();
 }
 
 uint32_t ActionInputs::findWork(int64_t stage, ActionKind kind) const {
@@ -78,15 +72,19 @@ const ActionId *ActionInputs::find(const Action &action) const {
   return work == kNone ? nullptr : works[work].find(action.microbatch);
 }
 
-void ActionInputs::add(uint32_t mesh, llvm::ArrayRef<Action> list) {
-  for (auto [index, action] : llvm::enumerate(list)) {
-    auto [entry, isNew] = numbers.try_emplace(
-        {action.stage, static_cast<int>(action.kind)}, works.size());
-    if (isNew)
+uint32_t ActionInputs::add(const Action &action, const ActionId &id) {
+  auto kind = static_cast<int>(action.kind);
+  // Of a kind, most are of the stage of the one before.
+  uint32_t &work = lastOfKind[kind];
+  if (work >= works.size() || works[work].stage != action.stage ||
+      works[work].kind != action.kind) {
+    work =
+        numbers.try_emplace({action.stage, kind}, works.size()).first->second;
+    if (work == works.size())
       works.emplace_back(action.stage, action.kind);
-    works[entry->second].add(action.microbatch,
-                             {mesh, static_cast<uint32_t>(index)});
   }
+  works[work].add(action.microbatch, id);
+  return work;
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,8 +226,9 @@ void ActionInputs::link(const StageGraph &graph) {
 }
 
 ActionInputs::ActionInputs(const Plan &plan) {
-  for (auto [mesh, list] : llvm::enumerate(plan.meshes))
-    add(mesh, list);
+  for (uint32_t mesh = 0; mesh < plan.meshes.size(); ++mesh)
+    for (uint32_t index = 0; index < plan.meshes[mesh].size(); ++index)
+      add(plan.meshes[mesh][index], {mesh, index});
   link(plan.graph);
 }
 

@@ -19,6 +19,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -56,14 +57,38 @@ public:
     llvm::SmallVector<Need, 2> needs;
 
     /// Where the action of a microbatch is, the first time; null if it is nowhere.
-    const ActionId *find(int64_t microbatch) const;
+    const ActionId *find(int64_t microbatch) const {
+      uint64_t place = findPlace(microbatch);
+      return place < ids.size() ? &ids[place] : nullptr;
+    }
+    /// Whether there is one.
+    bool has(int64_t microbatch) const {
+      return findPlace(microbatch) < ids.size();
+    }
+    /// The mesh of all its actions; kNone if they are on several.
+    uint32_t getMesh() const { return mesh; }
+    /// The first microbatch and where its action and the following ones are; none where
+    /// some are left out.
+    std::pair<int64_t, llvm::ArrayRef<ActionId>> getRange() const {
+      return {first, microbatches.empty() ? llvm::ArrayRef(ids)
+                                          : llvm::ArrayRef<ActionId>()};
+    }
 
   private:
     friend class ActionInputs;
     void add(int64_t microbatch, const ActionId &id);
     /// Sorts by microbatch. Says whether all were different.
     bool sort();
+    /// The place in `ids`; beyond all of them if a microbatch has none.
+    uint64_t findPlace(int64_t microbatch) const {
+      // Wraps around for those before the first.
+      return microbatches.empty() ? static_cast<uint64_t>(microbatch) -
+                                        static_cast<uint64_t>(first)
+                                  : findListed(microbatch);
+    }
+    uint64_t findListed(int64_t microbatch) const;
 
+    uint32_t mesh = kNone;
     int64_t first = 0;         ///< Microbatch.
     std::vector<ActionId> ids; ///< By microbatch.
     /// Of these; empty if they are numbered on from the first one.
@@ -75,7 +100,8 @@ public:
   // For a plan of which the lists are not kept: each mesh is added, and then all are
   // linked as a graph says.
   ActionInputs() = default;
-  void add(uint32_t mesh, llvm::ArrayRef<Action> list);
+  /// Says which work an action is of.
+  uint32_t add(const Action &action, const ActionId &id);
   void link(const StageGraph &graph);
 
   /// The inputs of an action that the plan has.
@@ -88,9 +114,14 @@ public:
   /// The number of the work of a stage and kind; kNone if there is none.
   uint32_t findWork(int64_t stage, ActionKind kind) const;
   const ActionId *find(const Need &need, int64_t microbatch) const {
-    if (need.unless != kNone && works[need.unless].find(microbatch))
+    if (need.unless != kNone && works[need.unless].has(microbatch))
       return nullptr;
     return works[need.work].find(microbatch);
+  }
+  /// Whether there is an action that this finds.
+  bool has(const Need &need, int64_t microbatch) const {
+    return works[need.work].has(microbatch) &&
+           (need.unless == kNone || !works[need.unless].has(microbatch));
   }
   /// Whether an action is there more than once.
   bool hasRepeated() const { return isRepeated; }
@@ -100,6 +131,9 @@ private:
 
   std::vector<Work> works;
   llvm::DenseMap<std::pair<int64_t, int>, uint32_t> numbers;
+  /// The work last added to.
+  std::array<uint32_t, static_cast<int>(ActionKind::HeadBackward) + 1>
+      lastOfKind = {};
   bool isRepeated = false;
 };
 

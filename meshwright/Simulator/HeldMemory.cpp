@@ -13,28 +13,36 @@ using namespace meshwright;
 void HeldMemory::hold(Ticks begin, Ticks end, int64_t bytes) {
   if (bytes == 0 || begin == end)
     return;
-  changes.push_back({begin, bytes});
-  changes.push_back({end, -bytes});
+  begins.push_back({begin, bytes});
+  ends.push_back({end, bytes});
 }
 
 void HeldMemory::findPeak(Simulation::Mesh &mesh, bool withLevels) {
-  llvm::sort(changes,
-             [](const auto &a, const auto &b) { return a.time < b.time; });
+  // Most often they come in order.
+  auto isEarlier = [](const auto &a, const auto &b) { return a.time < b.time; };
+  for (std::vector<Simulation::Level> *list : {&begins, &ends})
+    if (!llvm::is_sorted(*list, isEarlier))
+      llvm::sort(*list, isEarlier);
   // Values may be of shapes that no machine holds.
   __extension__ __int128 sum = 0;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    sum += changes[i].bytes;
+  auto begin = begins.begin();
+  for (auto end = ends.begin(); end != ends.end();) {
+    Ticks time = end->time;
+    if (begin != begins.end())
+      time = std::min(time, begin->time);
+    for (; begin != begins.end() && begin->time == time; ++begin)
+      sum += begin->bytes;
+    for (; end != ends.end() && end->time == time; ++end)
+      sum -= end->bytes;
     auto bytes = static_cast<int64_t>(
         std::min<decltype(sum)>(sum, std::numeric_limits<int64_t>::max()));
-    if (i + 1 < changes.size() && changes[i + 1].time == changes[i].time)
-      continue;
     if (bytes > mesh.peakBytes) {
       mesh.peakBytes = bytes;
-      mesh.peakTime = changes[i].time;
+      mesh.peakTime = time;
     }
     if (withLevels &&
         (mesh.levels.empty() || mesh.levels.back().bytes != bytes))
-      mesh.levels.push_back({changes[i].time, bytes});
+      mesh.levels.push_back({time, bytes});
   }
 }
 

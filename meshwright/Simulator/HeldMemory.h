@@ -20,7 +20,7 @@ public:
   void findPeak(Simulation::Mesh &mesh, bool withLevels);
 
 private:
-  std::vector<Simulation::Level> changes;
+  std::vector<Simulation::Level> begins, ends;
 };
 
 /// The parts of a peak, the largest first.

@@ -46,15 +46,17 @@ bool hasItems(const Plan &plan, const PipelineCosts &costs) {
   return !llvm::cantFail(summarizePlan(plan, costs)).workload.items.empty();
 }
 
-/// With many ties between what a step may wait for: few times, some of them none.
+/// With many ties between what a step may wait for: few times, in half of them some none.
 PipelineCosts drawCosts(std::mt19937 &random, int64_t stages,
                         int64_t microbatches) {
   PipelineCosts costs;
   costs.transfer = random() % 3;
   if (random() % 3 == 0)
     return costs;
-  int64_t most = 1 + random() % 4;
-  auto draw = [&] { return static_cast<int64_t>(random() % (most + 1)); };
+  int64_t least = random() % 2, most = 1 + random() % 4;
+  auto draw = [&] {
+    return std::uniform_int_distribution(least, most)(random);
+  };
   for (int64_t stage = 0; stage < stages; ++stage) {
     ActionCosts &times = costs.stages.emplace_back();
     times.forward = draw();

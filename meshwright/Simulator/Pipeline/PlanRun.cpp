@@ -16,9 +16,13 @@ using namespace meshwright;
 PlanRun::PlanRun(const StepGraph &graph, const PipelineModel &model,
                  Ticks latency)
     : graph(graph), model(model), latency(latency) {
+  takesTime = model.buckets.empty();
   if (model.buckets.empty())
-    for (const ActionInputs::Work &work : graph.getWorks())
-      times.push_back(model.get(work.stage).times.get(work.kind));
+    for (const ActionInputs::Work &work : graph.getWorks()) {
+      const ActionCosts &costs = model.get(work.stage).times;
+      times.push_back(costs.get(work.kind));
+      takesTime &= times.back() > 0 && costs.overlapped.value_or(1) > 0;
+    }
   for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh) {
     uint32_t count = graph.countActions(mesh);
     MeshState &state = states.emplace_back();
@@ -64,9 +68,9 @@ void PlanRun::countPending() {
     for (uint32_t end = graph.countActions(mesh); end > 0;) {
       ActionId step = graph.getStep({mesh, end - 1});
       uint16_t &count = states[mesh].waits[step.index].pending;
-      count = step.index > 0;
-      for (; end > step.index; --end)
-        graph.forEachInput({mesh, end - 1}, [&](auto &&...) { ++count; });
+      count = graph.countInputs(step, /*withImplied=*/!takesTime) +
+              (step.index > 0);
+      end = step.index;
       if (count == 0)
         stack.push_back({step});
       ++numSteps;
@@ -93,11 +97,13 @@ void PlanRun::setTimes(const ActionId &step) {
   Readings readings, transfers;
   for (uint32_t i = 0; i < graph.countActions(step); ++i) {
     ActionId maker = {step.mesh, step.index + i};
-    graph.forEachReader(maker, [&](const ActionId &reader, uint32_t number,
-                                   const StepGraph::Link &link) {
-      (StepGraph::isTransfer(link, maker, reader) ? transfers : readings)
-          .push_back({reader, number});
-    });
+    graph.forEachReader(
+        maker,
+        [&](const ActionId &reader, const StepGraph::Reader &of) {
+          (StepGraph::isTransfer(of.link, maker, reader) ? transfers : readings)
+              .push_back({reader, of.number});
+        },
+        /*withImplied=*/!takesTime);
   }
   for (Readings *list : {&readings, &transfers})
     llvm::sort(*list, [](const Reading &a, const Reading &b) {
@@ -212,6 +218,11 @@ std::vector<uint32_t> PlanRun::numberPath() {
       if (isNext(/*isTransfer=*/false, 0))
         numbers[*next++] = steps;
       steps += graph.getStep(action).index == index;
+      if (next == sorted.end() || path[*next].action.mesh != mesh ||
+          path[*next].action.index != index) {
+        transfers += graph.countTransfers(action);
+        continue;
+      }
       graph.forEachInput(action, [&](uint32_t link, const StepGraph::Link &of,
                                      const ActionId &maker) {
         if (!StepGraph::isTransfer(of, maker, action))

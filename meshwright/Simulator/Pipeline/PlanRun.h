@@ -24,6 +24,7 @@
 #include "llvm/ADT/StringMap.h"
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,11 +66,6 @@ private:
   };
   using Readings = llvm::SmallVector<Reading, 8>;
 
-  /// The transfers between two meshes.
-  struct Edge {
-    int64_t transfers = 0;
-    Ticks slack = 0;
-  };
   /// What the critical path consists of: a step, or a transfer to a step.
   struct PathItem {
     ActionId action;
@@ -109,16 +105,21 @@ private:
   std::vector<uint32_t> numberPath();
   void summarizeMesh(uint32_t mesh, Simulation &simulation);
   void accountMemory(uint32_t mesh, Simulation &simulation);
-  void listMade(const ActionId &maker, Ticks time,
-                llvm::StringMap<int64_t> &shares);
-  void listReceived(const ActionId &reader, Ticks time,
+  std::optional<int64_t> findHeld(const ActionId &maker, Ticks time);
+  uint32_t countEnded(uint32_t mesh, Ticks time);
+  void listMade(uint32_t mesh, Ticks time, llvm::StringMap<int64_t> &shares);
+  void listReceived(uint32_t mesh, Ticks time,
                     llvm::StringMap<int64_t> &shares);
+  Simulation::Edge &getEdge(uint32_t source, uint32_t target, uint32_t reader);
   void findEdges();
 
   const StepGraph &graph;
   const PipelineModel &model;
   Ticks latency;
   std::vector<Ticks> times; ///< Of each work, where microbatches are alike.
+  /// Whether each step takes time, so that of two before it on its mesh, a step waits for
+  /// the later one.
+  bool takesTime = false;
   std::vector<MeshState> states;
   std::vector<Waiting> stack;
   std::deque<uint32_t> order; ///< The meshes, as their steps got their times.
@@ -126,7 +127,10 @@ private:
   Ticks makespan = 0;
   std::vector<PathItem> path; ///< From the last to the first.
   std::vector<std::string> meshNames;
-  llvm::DenseMap<std::pair<uint32_t, uint32_t>, Edge> edges;
+  std::vector<Simulation::Edge> edges;
+  /// By source and target.
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> edgeNumbers;
+  std::vector<uint32_t> lastEdges; ///< Of each work that reads, the last one.
 };
 
 } // namespace meshwright

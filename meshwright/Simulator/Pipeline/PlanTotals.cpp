@@ -7,6 +7,7 @@
 #include "meshwright/Simulator/Pipeline/PlanRun.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <algorithm>
 #include <tuple>
 
@@ -16,48 +17,79 @@ using namespace meshwright;
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// What an action leaves to its own stage, and what it gives to others.
-void PlanRun::listMade(const ActionId &maker, Ticks time,
-                       llvm::StringMap<int64_t> &shares) {
-  ActionId step = graph.getStep(maker);
-  if (getStart(step) > time)
-    return;
-  Ticks stop = getStop(step), sentUntil = stop;
-  bool isSent = false, isHeld = false;
-  int64_t bytes = 0;
+/// How much of what an action leaves to its own stage, and gives to others, is there at a
+/// time when it has started; none if nothing is.
+std::optional<int64_t> PlanRun::findHeld(const ActionId &maker, Ticks time) {
+  Ticks stop = getStop(graph.getStep(maker)), sentUntil = stop;
+  bool isSent = false;
+  std::optional<int64_t> bytes;
   auto hold = [&](Ticks end, int64_t held) {
-    if (time >= end)
-      return;
-    isHeld = true;
-    addCount(bytes, held);
+    if (time < end)
+      bytes = bytes.value_or(0) + held;
   };
-  graph.forEachReader(maker, [&](const ActionId &reader, uint32_t,
-                                 const StepGraph::Link &link) {
-    bool isTransfer = StepGraph::isTransfer(link, maker, reader);
+  graph.forEachReader(maker, [&](const ActionId &reader,
+                                 const StepGraph::Reader &of) {
+    bool isTransfer = StepGraph::isTransfer(of.link, maker, reader);
     Ticks end = isTransfer ? getArrival(stop) : getStop(graph.getStep(reader));
-    if (link.isOwn)
-      return hold(std::max(stop, end), getBytes(link));
+    if (of.link.isOwn)
+      return hold(end, getBytes(of.link));
     isSent = true;
     sentUntil = std::max(sentUntil, end);
   });
   if (isSent)
     hold(sentUntil, 0);
-  if (isHeld)
-    addCount(shares["results of " + getStepName(graph.getActions(step))],
-             bytes);
+  return bytes;
 }
 
-void PlanRun::listReceived(const ActionId &reader, Ticks time,
-                           llvm::StringMap<int64_t> &shares) {
-  Ticks stop = getStop(graph.getStep(reader));
-  graph.forEachInput(reader, [&](uint32_t, const StepGraph::Link &link,
-                                 const ActionId &maker) {
-    if (!StepGraph::isTransfer(link, maker, reader))
+void PlanRun::listMade(uint32_t mesh, Ticks time,
+                       llvm::StringMap<int64_t> &shares) {
+  // By the works of a step.
+  llvm::SmallDenseMap<std::pair<uint32_t, uint32_t>, int64_t *> listed;
+  for (uint32_t index = 0; index < graph.countActions(mesh); ++index) {
+    ActionId maker{mesh, index}, step = graph.getStep(maker);
+    if (getStart(step) > time)
       return;
-    Ticks begin = getStop(graph.getStep(maker));
-    if (begin <= time && time < std::max(stop, getArrival(begin)))
-      shares.try_emplace("received from " + meshNames[maker.mesh], 0);
-  });
+    std::optional<int64_t> bytes = findHeld(maker, time);
+    if (!bytes)
+      continue;
+    ActionId last{mesh, step.index + graph.countActions(step) - 1};
+    int64_t *&share =
+        listed[{graph.getEntry(step).work, graph.getEntry(last).work}];
+    if (!share)
+      share = &shares["results of " + getStepName(graph.getActions(step))];
+    *share += *bytes;
+  }
+}
+
+/// How many actions of a mesh have ended at a time.
+uint32_t PlanRun::countEnded(uint32_t mesh, Ticks time) {
+  return *llvm::partition_point(
+      llvm::seq<uint32_t>(0, graph.countActions(mesh)), [&](uint32_t index) {
+        return getStop(graph.getStep({mesh, index})) <= time;
+      });
+}
+
+/// What the actions that have not ended will read of other meshes.
+void PlanRun::listReceived(uint32_t mesh, Ticks time,
+                           llvm::StringMap<int64_t> &shares) {
+  // Of each mesh, how many of its actions have ended; none once it is listed.
+  llvm::SmallDenseMap<uint32_t, uint32_t> ended;
+  for (uint32_t index = countEnded(mesh, time);
+       index < graph.countActions(mesh); ++index) {
+    ActionId reader{mesh, index};
+    graph.forEachInput(reader, [&](uint32_t, const StepGraph::Link &link,
+                                   const ActionId &maker) {
+      if (!StepGraph::isTransfer(link, maker, reader))
+        return;
+      auto [entry, isNew] = ended.try_emplace(maker.mesh);
+      if (isNew)
+        entry->second = countEnded(maker.mesh, time);
+      if (maker.index >= entry->second)
+        return;
+      entry->second = 0;
+      shares["received from " + meshNames[maker.mesh]] = 0;
+    });
+  }
 }
 
 void PlanRun::accountMemory(uint32_t mesh, Simulation &simulation) {
@@ -67,21 +99,18 @@ void PlanRun::accountMemory(uint32_t mesh, Simulation &simulation) {
     ActionId maker{mesh, index}, step = graph.getStep(maker);
     if (!graph.isKept(maker))
       continue;
-    graph.forEachReader(maker, [&](const ActionId &reader, uint32_t,
-                                   const StepGraph::Link &link) {
-      if (link.isKept)
-        memory.hold(getStart(step),
-                    std::max(getStop(step), getStop(graph.getStep(reader))),
-                    getBytes(link));
-    });
+    graph.forEachReader(
+        maker, [&](const ActionId &reader, const StepGraph::Reader &of) {
+          if (of.link.isKept)
+            memory.hold(getStart(step), getStop(graph.getStep(reader)),
+                        getBytes(of.link));
+        });
   }
   Simulation::Mesh &found = simulation.meshes[mesh];
   memory.findPeak(found, /*withLevels=*/false);
   llvm::StringMap<int64_t> shares;
-  for (uint32_t index = 0; index < numActions; ++index) {
-    listMade({mesh, index}, found.peakTime, shares);
-    listReceived({mesh, index}, found.peakTime, shares);
-  }
+  listMade(mesh, found.peakTime, shares);
+  listReceived(mesh, found.peakTime, shares);
   found.peak = listShares(shares);
 }
 
@@ -105,9 +134,24 @@ void PlanRun::summarizeMesh(uint32_t mesh, Simulation &simulation) {
   accountMemory(mesh, simulation);
 }
 
+Simulation::Edge &PlanRun::getEdge(uint32_t source, uint32_t target,
+                                   uint32_t reader) {
+  uint32_t &number = lastEdges[reader];
+  if (number >= edges.size() || edges[number].source != source ||
+      edges[number].target != target) {
+    number =
+        edgeNumbers.try_emplace({source, target}, edges.size()).first->second;
+    if (number == edges.size())
+      edges.push_back(
+          {source, target, HostWay::None, 0, 0, 0, /*slack=*/makespan});
+  }
+  return edges[number];
+}
+
 /// By how much transfers could be later: goes back over the steps, whose starts become
 /// the latest ones that do not make the whole longer.
 void PlanRun::findEdges() {
+  lastEdges.resize(graph.getWorks().size());
   std::vector<uint32_t> ends;
   for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh)
     ends.push_back(graph.countActions(mesh));
@@ -120,21 +164,25 @@ void PlanRun::findEdges() {
       latest = getStart(graph.getNext(step));
     for (uint32_t i = 0; i < graph.countActions(step); ++i) {
       ActionId maker = {mesh, step.index + i};
-      graph.forEachReader(maker, [&](const ActionId &reader, uint32_t,
-                                     const StepGraph::Link &link) {
-        Ticks end = getStart(graph.getStep(reader));
-        if (StepGraph::isTransfer(link, maker, reader)) {
-          end -= latency;
-          auto [edge, isNew] =
-              edges.try_emplace({mesh, reader.mesh}, Edge{0, end - stop});
-          ++edge->second.transfers;
-          edge->second.slack = std::min(edge->second.slack, end - stop);
-        }
-        latest = std::min(latest, end);
-      });
+      graph.forEachReader(
+          maker,
+          [&](const ActionId &reader, const StepGraph::Reader &of) {
+            Ticks end = getStart(graph.getStep(reader));
+            if (StepGraph::isTransfer(of.link, maker, reader)) {
+              end -= latency;
+              Simulation::Edge &edge = getEdge(mesh, reader.mesh, of.work);
+              ++edge.transfers;
+              edge.slack = std::min(edge.slack, end - stop);
+            }
+            latest = std::min(latest, end);
+          },
+          /*withImplied=*/false);
     }
     getStart(step) = latest - getDuration(step);
   }
+  llvm::sort(edges, [](const auto &a, const auto &b) {
+    return std::tie(a.source, a.target) < std::tie(b.source, b.target);
+  });
 }
 
 Simulation PlanRun::summarize(Workload &workload) {
@@ -149,14 +197,6 @@ Simulation PlanRun::summarize(Workload &workload) {
   for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh)
     summarizeMesh(mesh, simulation);
   findEdges();
-  for (const auto &[ends, edge] : edges) {
-    Simulation::Edge &added = simulation.edges.emplace_back();
-    std::tie(added.source, added.target) = ends;
-    added.transfers = edge.transfers;
-    added.slack = edge.slack;
-  }
-  llvm::sort(simulation.edges, [](const auto &a, const auto &b) {
-    return std::tie(a.source, a.target) < std::tie(b.source, b.target);
-  });
+  simulation.edges = std::move(edges);
   return simulation;
 }

@@ -30,22 +30,40 @@ StepGraph::StepGraph(Plan plan) : meshes(plan.meshes.size()) {
 }
 
 void StepGraph::addList(uint32_t mesh, llvm::ArrayRef<Action> list) {
-  inputs.add(mesh, list);
   std::vector<Entry> &entries = meshes[mesh];
   entries.reserve(list.size());
   bool isSecond = false;
   for (const Action &action : list) {
     bool joinsNext = action.joinsNext && !isSecond;
-    entries.push_back({inputs.findWork(action.stage, action.kind), joinsNext,
+    auto index = static_cast<uint32_t>(entries.size());
+    entries.push_back({inputs.add(action, {mesh, index}), joinsNext,
                        static_cast<int32_t>(action.microbatch)});
     hasPairs |= joinsNext;
     isSecond = joinsNext;
   }
 }
 
-void StepGraph::addLink(uint32_t work, const Link &link) {
+bool StepGraph::isImplied(const ActionInputs::Work &maker,
+                          const ActionInputs::Work &reader) const {
+  if (maker.getMesh() == ActionInputs::kNone ||
+      maker.getMesh() != reader.getMesh())
+    return false;
+  auto [first, makers] = maker.getRange();
+  auto [begin, list] = reader.getRange();
+  // As of one range, from the same microbatch on.
+  if (first != begin || makers.size() != list.size())
+    return false;
+  return llvm::all_of(llvm::zip_equal(makers, list), [&](const auto &both) {
+    const auto &[before, after] = both;
+    return before.index < getStep(after).index;
+  });
+}
+
+void StepGraph::addLink(uint32_t work, Link link) {
+  link.isImplied = link.isOwn && isImplied(inputs.getWorks()[link.need.work],
+                                           inputs.getWorks()[work]);
   readers[link.need.work].push_back(
-      {work, static_cast<uint32_t>(links[work].size())});
+      {work, static_cast<uint32_t>(links[work].size()), link});
   links[work].push_back(link);
 }
 
@@ -72,14 +90,14 @@ void StepGraph::linkWorks() {
 bool StepGraph::isComplete() const {
   if (inputs.hasRepeated())
     return false;
-  for (auto [mesh, entries] : llvm::enumerate(meshes))
-    for (const Entry &entry : entries)
-      if (const ActionInputs::Work &work = inputs.getWorks()[entry.work];
-          work.kind == ActionKind::Weight &&
-          !inputs.find(
-              {work.stage, ActionKind::Input, int64_t(entry.microbatch)}))
-        return false;
-  return true;
+  return llvm::all_of(meshes, [&](llvm::ArrayRef<Entry> entries) {
+    return llvm::all_of(entries, [&](const Entry &entry) {
+      return inputs.getWorks()[entry.work].kind != ActionKind::Weight ||
+             llvm::any_of(links[entry.work], [&](const Link &link) {
+               return !link.isKept && inputs.has(link.need, entry.microbatch);
+             });
+    });
+  });
 }
 
 Action StepGraph::getAction(const ActionId &id) const {
@@ -93,6 +111,29 @@ llvm::SmallVector<Action, 2> StepGraph::getActions(const ActionId &step) const {
   if (isPair(step))
     actions.push_back(getAction({step.mesh, step.index + 1}));
   return actions;
+}
+
+uint32_t StepGraph::countInputs(const ActionId &step, bool withImplied) const {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < countActions(step); ++i) {
+    const Entry &entry = getEntry({step.mesh, step.index + i});
+    count += llvm::count_if(links[entry.work], [&](const Link &link) {
+      return (withImplied || !link.isImplied) &&
+             inputs.has(link.need, entry.microbatch);
+    });
+  }
+  return count;
+}
+
+uint32_t StepGraph::countTransfers(const ActionId &reader) const {
+  const Entry &entry = getEntry(reader);
+  return llvm::count_if(links[entry.work], [&](const Link &link) {
+    if (link.isOwn || !inputs.has(link.need, entry.microbatch))
+      return false;
+    uint32_t mesh = inputs.getWorks()[link.need.work].getMesh();
+    return (mesh == ActionInputs::kNone ? find(link, entry)->mesh : mesh) !=
+           reader.mesh;
+  });
 }
 
 size_t StepGraph::countMostLinks() const {

@@ -40,6 +40,14 @@ public:
     bool isOwn;
     /// Whether it is what the stage keeps from the forward of a microbatch on.
     bool isKept;
+    /// Of a step before on the same mesh, always: then the order says it as well.
+    bool isImplied = false;
+  };
+
+  /// A work that reads another one, by its link of that number.
+  struct Reader {
+    uint32_t work, number;
+    Link link;
   };
 
   /// Whether this can have a plan: its microbatches are numbers that others write, too.
@@ -94,9 +102,8 @@ public:
 
   /// Whether its stage keeps what it has made for another action.
   bool isKept(const ActionId &maker) const {
-    return llvm::any_of(readers[getEntry(maker).work], [&](const Reader &of) {
-      return links[of.work][of.link].isKept;
-    });
+    return llvm::any_of(readers[getEntry(maker).work],
+                        [](const Reader &of) { return of.link.isKept; });
   }
   /// The action that a link of `reader` leads to; null if there is none.
   const ActionId *find(const Link &link, const Entry &reader) const {
@@ -107,6 +114,10 @@ public:
                          const ActionId &reader) {
     return !link.isOwn && maker.mesh != reader.mesh;
   }
+  /// How many actions a step reads, with or without those that the order implies.
+  uint32_t countInputs(const ActionId &step, bool withImplied) const;
+  /// How many transfers bring to an action what it reads.
+  uint32_t countTransfers(const ActionId &reader) const;
 
   /// Visits the number of each link, the link, and the action that is read.
   template <typename Visit>
@@ -118,29 +129,29 @@ public:
         visit(number, link, *maker);
     }
   }
-  /// Visits each action that reads one, and the number of its link.
+  /// Visits each action that reads one, and how.
   template <typename Visit>
-  void forEachReader(const ActionId &maker, Visit visit) const {
+  void forEachReader(const ActionId &maker, Visit visit,
+                     bool withImplied = true) const {
     const Entry &entry = getEntry(maker);
     for (const Reader &reader : readers[entry.work]) {
+      if (reader.link.isImplied && !withImplied)
+        continue;
       const ActionId *found =
           inputs.getWorks()[reader.work].find(entry.microbatch);
-      if (!found)
-        continue;
-      const Link &link = links[reader.work][reader.link];
       // Else it reads what is there in place of this.
-      if (link.need.unless == ActionInputs::kNone || find(link, entry))
-        visit(*found, reader.link, link);
+      if (found && (reader.link.need.unless == ActionInputs::kNone ||
+                    inputs.has(reader.link.need, entry.microbatch)))
+        visit(*found, reader);
     }
   }
 
 private:
-  struct Reader {
-    uint32_t work, link;
-  };
   void addList(uint32_t mesh, llvm::ArrayRef<Action> list);
   void linkWorks();
-  void addLink(uint32_t work, const Link &link);
+  void addLink(uint32_t work, Link link);
+  bool isImplied(const ActionInputs::Work &maker,
+                 const ActionInputs::Work &reader) const;
 
   std::vector<std::vector<Entry>> meshes;
   bool hasPairs = false;
