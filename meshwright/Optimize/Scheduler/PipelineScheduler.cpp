@@ -27,7 +27,7 @@
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/ControlDependencies.h"
-#include "meshwright/Optimize/Scheduler/OpenPairs.h"
+#include "meshwright/Optimize/Scheduler/Order/OpenPairs.h"
 #include "meshwright/Optimize/Scheduler/OverlapMarks.h"
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
 #include "meshwright/Optimize/Scheduler/ScheduleConstraints.h"

@@ -5,7 +5,7 @@
 #ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEWARNINGS_H
 #define MESHWRIGHT_OPTIMIZE_SCHEDULER_SCHEDULEWARNINGS_H
 
-#include "meshwright/Optimize/Scheduler/ConsistentOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/ConsistentOrder.h"
 #include "meshwright/Optimize/Scheduler/ScheduleOption.h"
 
 namespace mlir::mpmd {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/ConsistentOrder.h"
-#include "meshwright/Optimize/Scheduler/OpenPairs.h"
+#include "meshwright/Optimize/Scheduler/Order/ConsistentOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/OpenPairs.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_OPENPAIRS_H
-#define MESHWRIGHT_OPTIMIZE_SCHEDULER_OPENPAIRS_H
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_OPENPAIRS_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_OPENPAIRS_H
 
-#include "meshwright/Optimize/Scheduler/ConsistentOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/ConsistentOrder.h"
 
 namespace mlir::mpmd {
 

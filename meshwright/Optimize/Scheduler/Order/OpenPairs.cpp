@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/OpenPairs.h"
+#include "meshwright/Optimize/Scheduler/Order/OpenPairs.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/OnlineOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/OnlineOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <queue>
 

@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_ONLINEORDER_H
-#define MESHWRIGHT_OPTIMIZE_SCHEDULER_ONLINEORDER_H
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_ONLINEORDER_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_ONLINEORDER_H
 
 #include "meshwright/Order/BlockSort.h"
 

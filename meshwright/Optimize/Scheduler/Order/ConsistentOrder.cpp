@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Optimize/Scheduler/ConsistentOrder.h"
-#include "meshwright/Optimize/Scheduler/OnlineOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/ConsistentOrder.h"
+#include "meshwright/Optimize/Scheduler/Order/OnlineOrder.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_CONSISTENTORDER_H
-#define MESHWRIGHT_OPTIMIZE_SCHEDULER_CONSISTENTORDER_H
+#ifndef MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_CONSISTENTORDER_H
+#define MESHWRIGHT_OPTIMIZE_SCHEDULER_ORDER_CONSISTENTORDER_H
 
 #include "meshwright/Optimize/Scheduler/UnitConstraints.h"
 
