@@ -12,6 +12,7 @@ other, not even itself.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import dis
 import functools
@@ -101,6 +102,22 @@ def _is_of_library(value: Any) -> bool:
     if not is_library(module) and module not in _PURE_MODULES:
         return False
     return vars(sys.modules.get(module, sys)).get(name) is value
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain(tree: Any) -> Any:
+    """A structure of builtin containers without keys but names, which says it all.
+
+    Raises ValueError for any other, so that the cache keeps no data of users.
+    """
+    kind, held = tree.node_data() or (None, ())
+    names = held if kind is dict else ()
+    is_known = kind in (None, list, tuple, dict, type(None))
+    if not is_known or any(type(name) is not str for name in names):
+        raise ValueError(kind)
+    for child in tree.children():
+        _plain(child)
+    return tree
 
 
 class _Description:
@@ -234,6 +251,8 @@ class _Description:
 
     def of_tree(self, tree: Any) -> Any:
         """The nodes of a pytree's structure: their classes and what they hold."""
+        with contextlib.suppress(TypeError, ValueError):
+            return _plain(tree)
         data = tree.node_data()
         kind, held = data or (None, None)
         known = kind is None or kind.__module__ in ("builtins", "collections")
