@@ -160,7 +160,7 @@ FailureOr<JsonValue> meshwright::parseJson(StringRef text, StringRef fileName,
     llvm::handleAllErrors(
         checked.takeError(), [&](const llvm::json::ParseError &error) {
           message = error.message();
-          // "[line:column, byte=offset]: what"
+          // "[line:column, byte=offset]: what"; LLVM has no access to the numbers.
           unsigned line = 0, column = 0;
           StringRef rest = message;
           if (rest.consume_front("[") && !rest.consumeInteger(10, line) &&

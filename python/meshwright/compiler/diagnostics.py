@@ -146,6 +146,7 @@ def _call_in_region(message: Message, config: Config) -> str:
     return call_in_region(name, message["operation"])
 
 
+# A text of jaxlib's, whose diagnostics have no ids.
 _REFUSED_CALL = re.compile(
     r'Mpmd CallOp on "(?P<name>[^"]*)" can only be used in .* inside op (?P<parent>\S+)'
     r'(?:\n[^"\n]*loc\([^\n]*?"(?P<file>[^"]+)":(?P<line>\d+))?'

@@ -304,9 +304,8 @@ def _find_refused(text: str, error: str) -> str | None:
       text: the module, with locations; to be parsed in the current MLIR context.
       error: what its compiler reported.
     """
-    found = _METADATA.search(error)
-    if found:
-        return f"{found[1]}:{found[2]}"
+    if metadata := _METADATA.search(error):
+        return f"{metadata[1]}:{metadata[2]}"
     found: list[str] = []
 
     def visit(op):
