@@ -26,7 +26,7 @@ from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .origins import Origins
 from .recomputed import is_recomputed, originals, repeated
-from .terms import is_float, is_number
+from .terms import is_float, is_number, is_quantized, is_scale
 from .twins import find_trained, find_twins
 
 
@@ -68,6 +68,8 @@ _VIEWS = frozenset(
         *("div", "mul", "name", "reduce_precision", "round", "stop_gradient"),
     }
 )
+# What gives the numbers of a weight that is kept in few bits.
+_ZERO_POINTS = frozenset({"add", "sub"})
 # How many inputs of a term are known by each other.
 _COMPANIONS = 3
 
@@ -206,9 +208,12 @@ class Lining:
         self, index: int, waiting: Mapping[int, frozenset[object]]
     ) -> bool:
         """Whether an operation reads a weight in another type, layout or scale."""
-        inputs = waiting.get(index, ())
-        name = self._items[index].eqn.primitive.name
-        return len(inputs) == 1 and name in _VIEWS and all(map(is_float, inputs))
+        if len(inputs := waiting.get(index, ())) != 1:
+            return False
+        name, (weight,) = self._items[index].eqn.primitive.name, inputs
+        if is_quantized(weight):
+            return name in _VIEWS | _ZERO_POINTS
+        return name in _VIEWS and is_float(weight)
 
     def _line(
         self,
@@ -450,8 +455,9 @@ class Lining:
     def _companions(self, forward: Sequence[int]) -> dict[object, object]:
         """Inputs that meet one other element by element, and nothing else.
 
-        Such as the weights that training began with, which a loss takes from a weight:
-        what is made of both is as if it were made of the weight alone.
+        Such as the weights that training began with, which a loss takes from a weight,
+        or the scales of a quantized weight, one for many of its elements: what is made
+        of both is as if it were made of the weight alone.
         """
         members, found = set(forward), dict[object, object]()
 
@@ -470,17 +476,41 @@ class Lining:
                 readers = [index for index in indices if index in members]
                 if var in found or self._table.producer.get(var) is not None:
                     continue
-                if not all(keeps_elements(self._items[r].eqn) for r in readers):
+                other = self._met(var, readers, inputs)
+                if other is not None and other.aval.shape == var.aval.shape:
+                    found[var] = other
                     continue
-                met = {inputs[reader] - {var} for reader in readers}
-                others = met.pop() if len(met) == 1 else ()
-                if len(others) == 1:
-                    (other,) = others
-                    if other.aval.shape == var.aval.shape:
-                        found[var] = other
+                other = self._met(var, self._after_views(var, readers, inputs), inputs)
+                if other is not None and is_scale(var, other):
+                    found[var] = other
             if len(found) == before:
                 break
         return found
+
+    def _met(
+        self, var: object, readers: Sequence[int], inputs: Mapping[int, frozenset]
+    ) -> Any | None:
+        """The one input that an input meets, if operations keep its elements."""
+        met = {inputs[reader] - {var} for reader in readers}
+        if len(met) != 1 or len(others := met.pop()) != 1:
+            return None
+        if not all(keeps_elements(self._items[reader].eqn) for reader in readers):
+            return None
+        return next(iter(others))
+
+    def _after_views(
+        self, var: object, readers: Sequence[int], inputs: Mapping[int, frozenset]
+    ) -> list[int]:
+        """What reads an input, or what is the same in another form."""
+        found, left = set[int](), list(readers)
+        while left:
+            index = left.pop()
+            name = self._items[index].eqn.primitive.name
+            if inputs[index] == {var} and name in _VIEWS:
+                left += filter(inputs.__contains__, self._table.readers[index])
+            else:
+                found.add(index)
+        return sorted(found)
 
     def _inputs(
         self, index: int, known: Mapping[int, frozenset[object]]

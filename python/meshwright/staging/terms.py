@@ -35,6 +35,18 @@ def is_float(atom: Any) -> bool:
     return jnp.issubdtype(getattr(atom.aval, "dtype", bool), jnp.inexact)
 
 
+def is_quantized(atom: Any) -> bool:
+    """Whether elements have no more than eight bits, as those of weights that are kept
+    as small numbers and scales."""
+    dtype = getattr(atom.aval, "dtype", jnp.dtype(bool))
+    return dtype.itemsize == 1 and not jnp.issubdtype(dtype, jnp.bool_)
+
+
+def is_scale(atom: Any, weight: Any) -> bool:
+    """Whether something may have one element for several of a quantized weight."""
+    return is_quantized(weight) and atom.aval.size <= weight.aval.size
+
+
 def has_terms(eqn: Any) -> bool:
     """Whether an operation that applies a function makes a number of several values,
     or derivatives of several of that of a number: of weights, each may be a term."""

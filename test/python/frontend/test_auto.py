@@ -534,6 +534,35 @@ def test_no_cut_between_a_weight_and_its_view(view):
     assert sent == [x.nbytes // 4] * 8
 
 
+@pytest.mark.parametrize("has_zero_points", [False, True])
+@pytest.mark.parametrize("is_in_front", [False, True])
+def test_quantized_weights_stay_with_their_scales(has_zero_points, is_in_front):
+    def whole(w, scale, zero):
+        shifted = w.astype("float32") - zero if has_zero_points else w.astype("float32")
+        return shifted * scale
+
+    def loss(adapters, base, x):
+        weights = (whole(*parts) for parts in base)
+        weights = list(weights) if is_in_front else weights
+        for (down, up), w in zip(adapters, weights, strict=True):
+            x = x + jnp.tanh(x @ w + 2 * (x @ down) @ up)
+        return (x**2).mean()
+
+    adapters = [(jnp.ones((32, 4)), jnp.zeros((4, 32)))] * 4
+    scale, zero = jnp.full((1, 32), 0.1), jnp.full((32,), 0.5)
+    base = [(jnp.eye(32, dtype="int8"), scale, zero)] * 4
+    x = jnp.ones((16, 32))
+    step = mw.pipeline.accumulate(jax.grad(loss), 4, batch_argnums=2)
+    schedule = mw.get_pipeline_schedule("1F1B")
+    lowered = mw.auto(step, TWO, pipeline_schedule=schedule).lower(adapters, base, x)
+    homes = lowered.function_mesh_assignment.input_meshes[1]
+    assert [weight for weight, *_ in homes] == ["m0", "m0", "m1", "m1"]
+    assert [scale for _, scale, _ in homes] == ["m0", "m0", "m1", "m1"]
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sent == [x.nbytes // 4] * 8
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)
