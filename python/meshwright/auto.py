@@ -71,6 +71,7 @@ def auto_config(
     num_stages: int | None = None,
     pipeline_schedule: PipelineSchedule | None = None,
     partitioning_options: PartitioningOptions | None = None,
+    max_loop_trips: int | None = None,
 ) -> Config:
     """A config with which functions are divided into stages by cost; see `auto`.
 
@@ -81,6 +82,7 @@ def auto_config(
       num_stages: as many as there are meshes by default.
       pipeline_schedule: as for `make_config`.
       partitioning_options: as for `make_config`.
+      max_loop_trips: as for `make_config`.
 
     Returns:
       The config.
@@ -93,6 +95,7 @@ def auto_config(
         meshes,
         partitioning_options=partitioning_options,
         pipeline_schedule=pipeline_schedule,
+        max_loop_trips=max_loop_trips,
     )
     names = [mesh for mesh in meshes if not is_cpu_mesh(mesh)]
     if not names:
@@ -114,6 +117,7 @@ def auto(
     num_stages: int | None = None,
     pipeline_schedule: PipelineSchedule | None = None,
     partitioning_options: PartitioningOptions | None = None,
+    max_loop_trips: int | None = None,
     **options: Any,
 ) -> AutoWrapped:
     """Makes a pipeline of a function without marks and names.
@@ -130,6 +134,7 @@ def auto(
         ones apart. More need a schedule that has several stages on a mesh.
       pipeline_schedule: as for `make_config`.
       partitioning_options: as for `make_config`.
+      max_loop_trips: as for `make_config`.
       **options: those of `jit`, such as `donate_argnums`.
 
     Returns:
@@ -158,6 +163,7 @@ def auto(
         num_stages=num_stages,
         pipeline_schedule=pipeline_schedule,
         partitioning_options=partitioning_options,
+        max_loop_trips=max_loop_trips,
     )
     return AutoWrapped(step, config, **options)
 

@@ -90,8 +90,9 @@ def make_config(
         fragments, is on unless an option turns it off.
       stage_to_mesh: mesh of each stage that `stage_boundary` divides, a dict or a
         sequence. By default the mesh where the schedule wants it.
-      max_loop_trips: the most trips of a loop of `jax.lax` with a `stage_boundary`
-        inside, such as a line search. These loops are written out: all trips are
+      max_loop_trips: the most trips of a loop of `jax.lax` with a `stage_boundary` or
+        microbatches inside, such as a line search, or training steps. These loops are
+        written out: all trips are
         computed, and of a conditional all branches. A loop that goes on after them
         fails when it runs. By default such loops are refused.
       towers: for a model whose marks name towers, the meshes of each: names in the

@@ -28,6 +28,7 @@ from ..lowering.partitioning import (
 )
 from ..lowering.per_mesh import known_before
 from ..pipeline.numbers import with_own_numbers
+from ..pipeline.written_loops import with_loops_written
 from ..programs.stages import Compiled, Lowered
 from ..shardings import named as named_shardings
 from ..tracing import static_leaves
@@ -254,7 +255,9 @@ class MpmdWrapped:
                     raise TypeError(self._inside_transformation())
                 raise jax.errors.UnexpectedTracerError(const)
         refuse_references(self.name, traced)
-        traced = with_own_numbers(with_static_slices(compat.to_arrays(traced)))
+        traced = compat.to_arrays(traced)
+        traced = with_loops_written(traced, self.mpmd_config.max_loop_trips)
+        traced = with_own_numbers(with_static_slices(traced))
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)
 

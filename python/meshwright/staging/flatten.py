@@ -84,10 +84,11 @@ def refuse(eqn: Any, mark: Any) -> None:
                 "it runs on one mesh as a whole, and has side effects, so it cannot be "
                 "written out; put marks before and after it"
             )
-        if compat.find_inside(eqn, lambda inner: inner.primitive in (call_p, for_p)):
+        elif compat.find_inside(eqn, lambda inner: inner.primitive in (call_p, for_p)):
             advice = (
                 "it runs on one mesh as a whole, and microbatches in it cannot be "
-                "numbered; loop or choose in Python around the function of mw.jit"
+                "numbered; let mw.make_config(..., max_loop_trips=N) write it out, or "
+                "loop or choose in Python around the function of mw.jit"
             )
     raise ValueError(f"{source(mark)}: stage_boundary inside of {what}: {advice}")
 
@@ -166,7 +167,7 @@ class Flat:
         return Reads(reads, producer, operands, readers)
 
 
-class _Flattener:
+class Flattener:
     """Writes the operations of a body out, one after the other.
 
     Attributes:
@@ -243,6 +244,12 @@ class _Flattener:
             mark is not None or self._is_opened(eqn, body, operands)
         ):
             return None
+        return self._apply(eqn, body, operands, stack, count)
+
+    def _apply(
+        self, eqn: Any, body: Any, operands: list[Any], stack: Any, count: int
+    ) -> list[Any]:
+        """The results of an operation that applies a body."""
         before, after = (eqn.params.get(key, ()) for key in _SHARDINGS)
         operands = self._constrained(eqn, operands, before, stack, count)
         outs = self._walk_closed(stack, count, body, operands)
@@ -323,4 +330,4 @@ def flatten(
     Raises:
       ValueError: a mark where nothing can be cut; the text begins with its place.
     """
-    return _Flattener(closed, opens, max_trips).flatten(transposes)
+    return Flattener(closed, opens, max_trips).flatten(transposes)

@@ -32,17 +32,22 @@ _KINDS = ("while", "scan", "cond")
 Run = Callable[..., list[Any]]
 
 
+def is_loop(eqn: Any) -> bool:
+    """Whether an operation is a loop or a branch of JAX."""
+    return eqn.primitive.name in _KINDS
+
+
 def is_expandable(eqn: Any, max_trips: int | None) -> bool:
     """Whether an operation with stages inside is written out.
 
     Raises:
       ValueError: a `jax.lax.scan` of more trips; the text begins with its place.
     """
-    if max_trips is None or eqn.primitive.name not in _KINDS or eqn.effects:
+    if max_trips is None or not is_loop(eqn) or eqn.effects:
         return False
     if eqn.primitive.name == "scan" and eqn.params["length"] > max_trips:
         raise ValueError(
-            f"{source(eqn)}: stage_boundary inside of a jax.lax.scan of "
+            f"{source(eqn)}: stages inside of a jax.lax.scan of "
             f"{eqn.params['length']} trips, which are more than max_loop_trips of "
             f"{max_trips}; raise it, or loop in Python"
         )

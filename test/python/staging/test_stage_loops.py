@@ -129,6 +129,86 @@ def test_line_searches_of_optax_run(optimizer):
     assert all(memory == ["m0", "m1"] for _, memory in memories)
 
 
+def trained(ws, batch):
+    """A training step of two microbatches."""
+    value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)(ws, batch)
+    return moved(ws, grads), value
+
+
+def trained_without_marks(ws, batch):
+    def plain(ws, x):
+        return (jnp.tanh(jnp.tanh(x @ ws[0]) @ ws[1]) ** 2).mean()
+
+    value, grads = mw.pipeline.accumulate(jax.value_and_grad(plain), 2)(ws, batch)
+    return moved(ws, grads), value
+
+
+def many_steps(step, ws, batches):
+    return jax.lax.scan(step, *step(ws, batches[0])[:1], batches)
+
+
+def jitted_epochs(step, ws, batches):
+    epoch = jax.jit(lambda ws, _: jax.lax.scan(step, ws, batches))
+    return jax.lax.scan(epoch, ws, None, length=2)
+
+
+def until_small(step, ws, batches):
+    def next_step(state):
+        count, ws, _ = state
+        return count + 1, *step(ws, batches[count])
+
+    def goes_on(state):
+        return (state[0] < 2) & (state[2] > 1e-9)
+
+    return jax.lax.while_loop(goes_on, next_step, (0, ws, 1.0))
+
+
+def chosen_step(step, ws, batches):
+    kept = jnp.zeros(())
+    return jax.lax.cond(
+        batches.sum() < 1, lambda: step(ws, batches[0]), lambda: (ws, kept)
+    )
+
+
+@pytest.mark.parametrize(
+    ("loop", "is_marked"),
+    [
+        (many_steps, True),
+        (until_small, True),
+        (chosen_step, True),
+        (jitted_epochs, False),
+    ],
+    ids=["steps", "while", "branch", "epochs of mw.auto"],
+)
+def test_loops_around_microbatches_are_written_out(loop, is_marked):
+    def program(ws, batches):
+        return loop(trained if is_marked else trained_without_marks, ws, batches)
+
+    one_f_one_b = mw.get_pipeline_schedule("1F1B")
+    made = (
+        mw.jit(
+            program,
+            mw.make_config(MESHES, pipeline_schedule=one_f_one_b, max_loop_trips=2),
+        )
+        if is_marked
+        else mw.auto(program, MESHES, pipeline_schedule=one_f_one_b, max_loop_trips=2)
+    )
+    batches = np.stack([X, 0.5 * X])
+    lowered_program = made.lower(weights(), batches)
+    assert lowered_program.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
+    sent = [
+        item["bytes"]
+        for item in lowered_program.partitioning_result.program["items"]
+        if item["kind"] == "transfer"
+    ]
+    assert max(sent) <= X.nbytes // 2  # Activations of a microbatch.
+    compiled = lowered_program.compile()
+    found = compiled(*compiled.place(weights(), batches))
+    wanted = jax.jit(program)(weights(), batches)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
 def test_a_loop_that_goes_on_fails():
     step = mw.jit(descent, mw.make_config(MESHES, max_loop_trips=2))
     with pytest.raises(Exception, match="did not end within max_loop_trips of 2"):
@@ -136,6 +216,11 @@ def test_a_loop_that_goes_on_fails():
 
 
 def test_what_is_not_written_out():
+    def of_microbatches(ws, x):
+        return many_steps(trained, ws, jnp.stack([x] * 4))
+
+    with pytest.raises(ValueError, match="scan of 4 trips, which are more than"):
+        lowered(of_microbatches, weights(), X, trips=3)
     with pytest.raises(ValueError, match="scan of 4 trips, which are more than"):
         lowered(steps, weights(), X, trips=3)
 
