@@ -312,7 +312,8 @@ static nb::tuple plan(nb::handle input, bool isProgram,
 
 static nb::tuple makeOption(const TextOptionInfo &option) {
   return nb::make_tuple(option.phase, option.key, option.type,
-                        option.defaultValue, option.pipelineName, option.help);
+                        option.defaultValue, option.pipelineName, option.help,
+                        option.least);
 }
 
 NB_MODULE(_meshwright, m) {
@@ -438,7 +439,8 @@ NB_MODULE(_meshwright, m) {
   m.def(
       "options", [] { return makeList(listOptions(), makeOption); },
       "The options of a configuration: tuples of phase, key, type, default "
-      "as JSON, name in the phase's textual pipeline, help.");
+      "as JSON, name in the phase's textual pipeline, help, and the least that "
+      "a number may be.");
   m.def(
       "schedules", [] { return makeList(listTextSchedules(), makeSchedule); },
       "The builtin schedules: tuples of the name, the name in Python's "

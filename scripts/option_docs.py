@@ -12,6 +12,7 @@ With --check nothing is written; exit code 1 if the page is stale.
 import json
 import pathlib
 import sys
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"
@@ -24,7 +25,7 @@ PHASES = {
 }
 
 
-def read_options() -> list[tuple[str, ...]]:
+def read_options() -> list[tuple[Any, ...]]:
     import _meshwright
 
     return _meshwright.options()
@@ -37,14 +38,14 @@ def show(kind: str, default: str) -> str:
     return f"`{value}`" if value not in ("", []) else "none"
 
 
-def docs_text(options: list[tuple[str, ...]]) -> str:
+def docs_text(options: list[tuple[Any, ...]]) -> str:
     blocks = []
     for phase, title in PHASES.items():
         mine = [option for option in options if option[0] == phase]
         blocks.append(f"### {title}\n")
         blocks.append("| option | type | when absent | in the pipeline | meaning |")
         blocks.append("| --- | --- | --- | --- | --- |")
-        for _, key, kind, default, name, help_text in mine:
+        for _, key, kind, default, name, help_text, _ in mine:
             # That of mpmd_verify_each depends on the build.
             shown = "off" if key == "mpmd_verify_each" else show(kind, default)
             text = f"`{name}`" if name else ""

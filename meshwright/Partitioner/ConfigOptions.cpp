@@ -113,6 +113,10 @@ llvm::json::Value ConfigOption::getDefault() const {
   return llvm::json::Array();
 }
 
+int64_t ConfigOption::getLeast() const {
+  return key == "mpmd_error_limit" ? -1 : 0; // No limit.
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -171,8 +175,10 @@ static LogicalResult readPairs(const JsonValue &value, StringRef key,
   return success();
 }
 
-static LogicalResult readField(ConfigOption::Field field, StringRef key,
+static LogicalResult readField(const ConfigOption &option,
+                               ConfigOption::Field field,
                                const JsonValue &value) {
+  std::string key = ("options." + option.key).str();
   if (auto **target = std::get_if<bool *>(&field)) {
     **target = value.boolean;
     return expectKind(value, Kind::Boolean, key);
@@ -182,9 +188,9 @@ static LogicalResult readField(ConfigOption::Field field, StringRef key,
     return expectKind(value, Kind::String, key);
   }
   if (auto **target = std::get_if<int *>(&field))
-    return readInteger(value, key, -1, **target);
+    return readInteger(value, key, option.getLeast(), **target);
   if (auto **target = std::get_if<int64_t *>(&field))
-    return readInteger(value, key, 0, **target);
+    return readInteger(value, key, option.getLeast(), **target);
   if (auto **target = std::get_if<ScheduleOption *>(&field))
     return readSchedule(value, key, **target);
   return readPairs(value, key,
@@ -199,8 +205,7 @@ LogicalResult meshwright::setOption(ConfigOptions &options,
     if (option.key != key)
       continue;
     isKnown = true;
-    if (failed(readField(option.getField(options), ("options." + key).str(),
-                         member.value)))
+    if (failed(readField(option, option.getField(options), member.value)))
       return failure();
   }
   options.given.insert(key.str());

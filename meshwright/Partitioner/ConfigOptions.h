@@ -55,6 +55,8 @@ struct ConfigOption {
   llvm::StringRef getType() const;
   /// Its value in an empty configuration.
   llvm::json::Value getDefault() const;
+  /// The least that a number may be.
+  int64_t getLeast() const;
 };
 
 /// All options with a key, in the order of the phases; an option of two phases

@@ -11,9 +11,9 @@ using namespace meshwright;
 std::vector<TextOptionInfo> meshwright::listOptions() {
   std::vector<TextOptionInfo> result;
   for (const ConfigOption &option : getConfigOptions())
-    result.push_back({option.phase.str(), option.key.str(),
-                      option.getType().str(),
-                      llvm::to_string(option.getDefault()),
-                      option.pipelineName.str(), option.help.str()});
+    result.push_back(
+        {option.phase.str(), option.key.str(), option.getType().str(),
+         llvm::to_string(option.getDefault()), option.pipelineName.str(),
+         option.help.str(), option.getLeast()});
   return result;
 }

@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_PARTITIONER_TEXTOPTIONS_H
 #define MESHWRIGHT_PARTITIONER_TEXTOPTIONS_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct TextOptionInfo {
   std::string defaultValue; ///< JSON.
   std::string pipelineName; ///< Empty if no textual pipeline has it.
   std::string help;
+  int64_t least; ///< That a number may be.
 };
 
 /// All options of configurations, phase by phase.

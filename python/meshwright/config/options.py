@@ -23,15 +23,19 @@ _FORWARD_ONLY_OPTION = "mpmd_fail_on_backward_deps"
 
 
 @functools.cache
-def _option_types() -> dict[str, str]:
-    """By name: bool, int, text, schedule, or pairs of indices."""
+def _option_types() -> dict[str, tuple[str, int]]:
+    """By name: bool, int, text, schedule, or pairs of indices; and the least number."""
     options = native.extension().options()
-    return {key: kind for _, key, kind, *_ in options if key != _FORWARD_ONLY_OPTION}
+    return {
+        key: (kind, least)
+        for _, key, kind, *_, least in options
+        if key != _FORWARD_ONLY_OPTION
+    }
 
 
 def boolean_options() -> tuple[str, ...]:
     """The names of all options that are switched on or off."""
-    return tuple(name for name, kind in _option_types().items() if kind == "bool")
+    return tuple(name for name, (kind, _) in _option_types().items() if kind == "bool")
 
 
 def _is_index(value: Any) -> bool:
@@ -39,7 +43,7 @@ def _is_index(value: Any) -> bool:
 
 
 def _check_option(key: str, value: Any) -> None:
-    kind = _option_types()[key]
+    kind, least = _option_types()[key]
     if kind == "schedule":
         compiler_name(f"partitioning_options: {key}", value)
         return
@@ -48,7 +52,6 @@ def _check_option(key: str, value: Any) -> None:
     elif kind == "text":
         is_right, expected = isinstance(value, str), "a str"
     elif kind == "int":
-        least = -1 if key == "mpmd_error_limit" else 0
         is_right = isinstance(value, int) and not isinstance(value, bool)
         is_right = is_right and value >= least
         expected = f"an int of {least} or more"

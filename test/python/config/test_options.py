@@ -118,6 +118,27 @@ def test_wrong_settings_are_refused(tools, setting, expected):
     assert expected in done.stderr
 
 
+def test_the_least_numbers_are_those_of_the_compiler(tools, options):
+    import jax
+
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("x",))
+    numbers = {o[1]: o[-1] for o in options.values() if o[2] == "int"}
+    assert numbers["mpmd_error_limit"] == -1 and numbers["mpmd_max_clones"] == 0
+    for key, least in numbers.items():
+        chosen = {key: least}
+        mw.make_config({"m": mesh}, {"f": "m"}, partitioning_options=chosen)
+        chosen = {key: least - 1}
+        with pytest.raises(ValueError, match=f"must be an int of {least} or more"):
+            mw.make_config({"m": mesh}, {"f": "m"}, partitioning_options=chosen)
+        done = tools.run(
+            *("meshwright", "partition", ROOT / "docs" / "first.mlir"),
+            *("--config", ROOT / "docs" / "first.json", "-o", "-"),
+            *("--set", f"{key}={least - 1}"),
+        )
+        assert done.returncode == 1
+        assert f"options.{key}: expected {least} or more" in done.stderr
+
+
 def test_python_dumps_where_the_environment_says(tmp_path, monkeypatch):
     import jax
     import jax.numpy as jnp
