@@ -1,8 +1,6 @@
 """Trains every schedule that pairs, with and without other options, over processes."""
 
 import json
-import pathlib
-import sys
 
 import meshwright as mw
 
@@ -10,8 +8,6 @@ mw.distributed.initialize()
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
-
-sys.path.append(str(pathlib.Path(__file__).parents[1]))
 from support import paired_training as training  # noqa: E402
 from support.schedule_training import count_copies  # noqa: E402
 

@@ -7,7 +7,6 @@ each, in turn in another process, or span all of them.
 """
 
 import json
-import pathlib
 import sys
 import time
 
@@ -19,8 +18,6 @@ mw.distributed.initialize()
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import Mesh  # noqa: E402
-
-sys.path.append(str(pathlib.Path(__file__).parents[1]))
 from support import schedule_training as training  # noqa: E402
 
 STEPS = 3

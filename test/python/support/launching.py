@@ -47,10 +47,12 @@ def launch(
     # A later option counts.
     command += ["--devices-per-process", str(devices)]
     command += ["--timeout", str(PATIENCE), *options]
+    # These scripts import this package, too.
+    path = os.pathsep.join([environment()["PYTHONPATH"], str(SCRIPTS.parent)])
     with tempfile.TemporaryDirectory() as meeting:
         return subprocess.run(
             [*command, str(SCRIPTS / script), *args],
-            env=environment(MEETING=meeting, **variables),
+            env=environment(**{"MEETING": meeting, "PYTHONPATH": path} | variables),
             capture_output=True,
             text=True,
             timeout=LIMIT,
