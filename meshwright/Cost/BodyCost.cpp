@@ -337,7 +337,8 @@ FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
   for (const Kernel &kernel : sums)
     times.seconds.push_back(addKernel(cost, kernel, device));
   cost.steps = order.get(times.seconds);
-  freeTimes.add(block, std::move(kernels), std::move(times));
+  if (device.tiling)
+    freeTimes.add(block, std::move(kernels), std::move(times));
   return cost;
 }
 
@@ -366,6 +367,7 @@ FragmentCost BodyEstimator::estimateFunction(func::FuncOp function,
       cost.collectives.push_back(std::move(collective));
     }
   }
-  cost.freeSeconds = freeTimes.count(function.front(), resharded);
+  if (device.tiling)
+    cost.freeSeconds = freeTimes.count(function.front(), resharded);
   return cost;
 }

@@ -41,7 +41,7 @@ struct FragmentCost {
   /// as one; long ones are coarser.
   std::vector<ChainStep> steps;
   /// Kernels that no collective waits for, not even through other kernels: a TPU hides
-  /// exchanges beside these. They are part of `computeSeconds`.
+  /// exchanges beside these. They are part of `computeSeconds`. Other devices: 0.
   double freeSeconds = 0;
   /// Most bytes at once, beside operands and results.
   double temporaryBytes = 0;

@@ -573,7 +573,7 @@ TEST_F(FragmentCostTest, CountsWhatManualDevicesSend) {
 
 // The exchange waits for the first of three kernels that take as long as each other.
 TEST_F(FragmentCostTest, TellsKernelsThatNoCollectiveWaitsFor) {
-  FragmentCost cost = estimate(R"(
+  const char *text = R"(
     sdy.mesh @m = <["d"=4]>
     func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
         -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
@@ -587,14 +587,17 @@ TEST_F(FragmentCostTest, TellsKernelsThatNoCollectiveWaitsFor) {
       } : (tensor<16x16xf32>) -> tensor<16x16xf32>
       %4 = stablehlo.negate %x : tensor<16x16xf32>
       return %0, %4 : tensor<16x16xf32>, tensor<16x16xf32>
-    })");
+    })";
+  FragmentCost cost = estimate(text, {}, "tpu-v5p");
   EXPECT_EQ(cost.kernels, 3);
   EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds * 2 / 3);
+  // Where all kernels hide exchanges, it is not needed.
+  EXPECT_EQ(estimate(text).freeSeconds, 0);
 }
 
 // What brings a result into its sharding waits for it, too, but not for the other result.
 TEST_F(FragmentCostTest, TellsResultsThatAreResharded) {
-  FragmentCost cost = estimate(R"(
+  const char *text = R"(
     sdy.mesh @m = <["d"=4]>
     func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
         -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>},
@@ -603,7 +606,8 @@ TEST_F(FragmentCostTest, TellsResultsThatAreResharded) {
       %0 = stablehlo.tanh %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"d"}, {}]>]>} : tensor<16x16xf32>
       %1 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"d"}, {}]>]>} : tensor<16x16xf32>
       return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
-    })");
+    })";
+  FragmentCost cost = estimate(text, {}, "tpu-v5p");
   EXPECT_EQ(cost.kernels, 2);
   EXPECT_GT(cost.collectiveSeconds, 0);
   EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds / 2);
@@ -611,7 +615,7 @@ TEST_F(FragmentCostTest, TellsResultsThatAreResharded) {
 
 // An exchange waits for one of the results of a body, but not for the other.
 TEST_F(FragmentCostTest, TellsResultsThatCollectivesWaitFor) {
-  FragmentCost cost = estimate(R"(
+  const char *text = R"(
     sdy.mesh @m = <["d"=4]>
     func.func @f(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>})
         -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"d"}, {}]>},
@@ -627,7 +631,8 @@ TEST_F(FragmentCostTest, TellsResultsThatCollectivesWaitFor) {
         sdy.return %2 : tensor<4x16xf32>
       } : (tensor<16x16xf32>) -> tensor<16x16xf32>
       return %1, %0#1 : tensor<16x16xf32>, tensor<16x16xf32>
-    })");
+    })";
+  FragmentCost cost = estimate(text, {}, "tpu-v5p");
   EXPECT_EQ(cost.kernels, 2);
   EXPECT_DOUBLE_EQ(cost.freeSeconds, cost.computeSeconds / 2);
 }
