@@ -75,6 +75,20 @@ def test_pairs_go_with_other_options(options):
     assert_close(train(lowered, "Combined1F1B"), train_plainly(4, 1))
 
 
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+@pytest.mark.parametrize("schedule", ["DualPipeV", "Combined1F1B"])
+def test_plans_in_files_pair(schedule, suffix, tools, tmp_path):
+    shape = [f"--meshes={MESHES}", "--microbatches=8"]
+    path = tmp_path / f"plan.{suffix}"
+    path.write_text(
+        tools.check("meshwright", "schedule", schedule, f"--{suffix}", *shape)
+    )
+    lowered, named = lower(schedule, plan=f"file:{path}"), lower(schedule)
+    assert 0 < len(find_pairs(lowered)) == len(find_pairs(named))
+    shape = PAIRED[schedule], count_copies(schedule)
+    assert_close(train(lowered, schedule), train_plainly(*shape))
+
+
 def test_a_late_half_follows_its_pair():
     """Other meshes get the results of a pair while the late half runs."""
     options = {"shared": True, "mpmd_schedule_device": "h100"}

@@ -105,10 +105,19 @@ def make_inputs(stages, copies, microbatches, shared=False):
     return weights, xs, ys
 
 
-def lower(schedule, microbatches=8, log=None, topology=None, shared=False, **options):
+def lower(
+    schedule,
+    microbatches=8,
+    log=None,
+    topology=None,
+    shared=False,
+    plan=None,
+    **options,
+):
+    """The step, by a schedule or by a `plan` in a file that has the same stages."""
     topology = topology or make_topology()
     stages, copies = (PAIRED | SEARCHED)[schedule], count_copies(schedule)
-    pipeline = mw.get_pipeline_schedule(schedule)
+    pipeline = mw.get_pipeline_schedule(plan or schedule)
     options = {"mpmd_infer_cross_mesh_reductions": True, **options}
     config = stage_config(
         schedule, topology, stages, options, pipeline_schedule=pipeline
