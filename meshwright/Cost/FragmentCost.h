@@ -61,6 +61,11 @@ void addStep(std::vector<ChainStep> &steps, ChainStep step);
 void addSteps(std::vector<ChainStep> &steps,
               const std::vector<ChainStep> &repeated, double times);
 
+/// Seconds of its exchanges that a fragment hides beside its own kernels, in a program
+/// with overlapped pairs, whose compiler is asked for that. On a TPU all, if it has the
+/// kernels for that, as the whole backward of a stage has; else 0.
+double getHiddenSeconds(const FragmentCost &cost, const Device &device);
+
 /// Seconds of two fragments that run as one program and need nothing of each other:
 /// a kernel of one runs beside a collective of the other, but not beside a kernel.
 /// Each time, what can start first does. On a TPU exchanges run beside kernels that no

@@ -79,6 +79,12 @@ static double sumExchanges(const FragmentCost &cost, const Device &device) {
   return seconds;
 }
 
+double meshwright::getHiddenSeconds(const FragmentCost &cost,
+                                    const Device &device) {
+  double exchanges = device.tiling ? sumExchanges(cost, device) : 0;
+  return cost.freeSeconds < exchanges ? 0 : exchanges;
+}
+
 double meshwright::getOverlappedSeconds(const FragmentCost &first,
                                         const FragmentCost &second,
                                         const Device &device) {

@@ -39,7 +39,7 @@ private:
   LogicalResult addCall(uint32_t index);
   void addTransfer(uint32_t index);
   FailureOr<uint32_t> getRun(uint32_t index);
-  FailureOr<double> findHidden(uint32_t index);
+  FailureOr<double> findHidden(uint32_t index, const FragmentCost &cost);
   Ticks findDuration(const Item &item, const FragmentCost &cost, double hidden);
   void countTraffic(const Item &item, const FragmentCost &cost);
   void addDelays();
@@ -86,10 +86,14 @@ void WorkloadMaker::takeRoles() {
   }
 }
 
-/// What a pair takes less than its parts alone.
-FailureOr<double> WorkloadMaker::findHidden(uint32_t index) {
-  if (program.items[index].parts.empty())
+/// What a pair takes less than its parts alone, and another fragment of a program with
+/// pairs less than all of its kernels and collectives.
+FailureOr<double> WorkloadMaker::findHidden(uint32_t index,
+                                            const FragmentCost &cost) {
+  if (!split)
     return 0.0;
+  if (program.items[index].parts.empty())
+    return getHiddenSeconds(cost, times.costs.getDevice());
   std::vector<FragmentCost> parts;
   for (unsigned own = split->firstItem[index];
        own < split->firstItem[index + 1]; ++own) {
@@ -235,8 +239,10 @@ FailureOr<uint32_t> WorkloadMaker::getRun(uint32_t index) {
     return entry->second;
   const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
   FailureOr<FragmentCost> cost = times.costs.estimate(fragment.function);
-  FailureOr<double> hidden = findHidden(index);
-  if (failed(cost) || failed(hidden))
+  if (failed(cost))
+    return failure();
+  FailureOr<double> hidden = findHidden(index, *cost);
+  if (failed(hidden))
     return failure();
   result.uncounted.insert(cost->uncounted.begin(), cost->uncounted.end());
   result.unknownLoops += cost->unknownLoops;

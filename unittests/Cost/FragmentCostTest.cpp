@@ -655,7 +655,12 @@ TEST_F(FragmentCostTest, HidesExchangesOfTpusBesideKernelsThatNoneWaitsFor) {
   cost.freeSeconds = 3 * exchange;
   EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, tpu),
                    2 * (alone - exchange));
+  // By itself only one with the kernels for all of its exchanges hides some.
+  EXPECT_DOUBLE_EQ(getHiddenSeconds(cost, tpu), exchange);
+  cost.freeSeconds = exchange / 2;
+  EXPECT_EQ(getHiddenSeconds(cost, tpu), 0);
   Device gpu = llvm::cantFail(findDevice("h100"));
+  EXPECT_EQ(getHiddenSeconds(cost, gpu), 0);
   cost.freeSeconds = 0;
   EXPECT_DOUBLE_EQ(getOverlappedSeconds(cost, cost, gpu),
                    2 * alone - exchange - sum);

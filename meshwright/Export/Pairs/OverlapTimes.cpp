@@ -84,7 +84,8 @@ FailureOr<double> OverlapTimes::measure(FragmentOp fragment) {
     FailureOr<const FragmentCost *> cost = getCost(fragment);
     if (failed(cost))
       return failure();
-    work = (*cost)->getSeconds();
+    work = (*cost)->getSeconds() -
+           meshwright::getHiddenSeconds(**cost, costs.getDevice());
   } else {
     work = works.estimate(fragment.getRegion()).flops;
     for (stablehlo::CustomCallOp call : getSharedBodyCalls(fragment))

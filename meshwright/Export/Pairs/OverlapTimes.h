@@ -24,7 +24,7 @@ public:
                const meshwright::CustomCosts &customs);
   ~OverlapTimes();
 
-  /// What one fragment takes.
+  /// What one fragment takes in a program with pairs.
   FailureOr<double> measure(FragmentOp fragment);
   /// Bytes that a device holds while it runs, beside operands and results. Takes a
   /// device.

@@ -176,13 +176,16 @@ def test_experts_are_recomputed_where_a_schedule_pairs():
 )
 def test_compilers_start_collectives_of_pairs_early(platform, name):
     mesh = types.SimpleNamespace(platform=platform)
-    options = pair_options(mesh, {"other": 1})
+    options = pair_options(mesh, {"other": 1}, is_pair=True)
     assert options["other"] == 1
+    # On TPUs whole backwards hide their exchanges, too.
+    others = pair_options(mesh, {"other": 1}, is_pair=False)
+    assert others == (options if platform == "tpu" else {"other": 1})
     if name is None:
         assert options == {"other": 1}
     else:
         assert options[name] is True
-        assert pair_options(mesh, {name: False})[name] is False
+        assert pair_options(mesh, {name: False}, is_pair=True)[name] is False
 
 
 def test_auto_pairs_where_time_and_memory_allow():

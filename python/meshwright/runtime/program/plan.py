@@ -155,8 +155,8 @@ class Planner:
                 self.plan.fragment_sources.append(None)
                 continue
             options = self.options[mesh.name]
-            if index in pairs:
-                options = pair_options(mesh, options)
+            if pairs:
+                options = pair_options(mesh, options, is_pair=index in pairs)
             source = read_source(name, mesh, self.modules[name], options)
             source.origins = list(origins[index])
             self._check_counts(source, fragment)
