@@ -112,6 +112,8 @@ private:
            const std::vector<unsigned> &places, ArrayRef<double> seconds,
            const EffectOrder &effects, OverlapTimes &times,
            std::optional<OverlapCandidate> &form);
+  void fuseChosen(const BlockGraph &graph, ArrayRef<PairForms> forms,
+                  const ChosenPairs &choice, PairFuser &fuser);
 };
 } // namespace
 
@@ -247,6 +249,46 @@ FailureOr<std::string> FuseOverlappedPairsPass::findForm(
   return obstacle;
 }
 
+void FuseOverlappedPairsPass::fuseChosen(const BlockGraph &graph,
+                                         ArrayRef<PairForms> forms,
+                                         const ChosenPairs &choice,
+                                         PairFuser &fuser) {
+  DenseMap<unsigned, FragmentOp> lateOf;
+  for (auto [position, half] : choice.withLate)
+    lateOf[position] = cast<FragmentOp>(graph.getOp(half));
+  for (auto [found, isChosen, isEarly] :
+       llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
+    MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
+    if (isChosen) {
+      StringRef how = isEarly ? "; its late half follows" : "";
+      if (auto late = lateOf.find(graph.getPosition(pair.first.front()));
+          late != lateOf.end()) {
+        pair.second.push_back(late->second);
+        lateOf.erase(late);
+        how = "; with a late half that waited";
+      }
+      remarkPaired(pair, how);
+      fuser.fuse(pair);
+    } else if (getContext().getRemarkEngine()) {
+      ArrayRef<unsigned> positions =
+          (isEarly ? found.early : found.whole)->members;
+      remarkApart(pair,
+                  dependsOn(graph, positions.front(), positions.drop_front())
+                      ? "the second needs the first, by way of other meshes"
+                      : "the first, or what reads it, would wait longer than "
+                        "overlapping saves");
+    }
+  }
+  for (auto [position, half] : choice.withLate) {
+    FragmentOp late = lateOf.lookup(position);
+    if (!late)
+      continue;
+    MarkedPair pair{-1, {cast<FragmentOp>(graph.getOp(position))}, {late}};
+    remarkPaired(pair, "; the second is a late half that waited");
+    fuser.fuse(pair);
+  }
+}
+
 LogicalResult FuseOverlappedPairsPass::fusePairs(
     func::FuncOp func, ArrayRef<MarkedPair> pairs, OverlapTimes &times,
     const std::optional<meshwright::Device> &known) {
@@ -290,14 +332,21 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
   // Without a device, transfers take no time, and leave no gaps.
   ArrayRef<MarkedPair> timed = known ? pairs : ArrayRef<MarkedPair>();
   bool hasFailed = false;
-  auto getHidden = [&](unsigned position, unsigned half) {
-    auto fragment = cast<FragmentOp>(graph.getOp(position));
-    auto late = cast<FragmentOp>(graph.getOp(half));
-    if (!isUserFragment(fragment) || !getCallCounter(fragment))
+  auto getHidden = [&](ArrayRef<unsigned> positions, unsigned half) {
+    auto fragments = llvm::map_to_vector(positions, [&](unsigned position) {
+      return cast<FragmentOp>(graph.getOp(position));
+    });
+    FragmentOp first = fragments.front();
+    if (!isUserFragment(first) || !getCallCounter(first))
       return 0.0;
-    FailureOr<double> hidden = times.getHidden(fragment, late);
-    hasFailed |= failed(hidden);
-    return succeeded(hidden) ? *hidden : 0.0;
+    ArrayRef<FragmentOp> others = ArrayRef(fragments).drop_front();
+    FailureOr<double> before =
+        others.empty() ? 0.0 : times.getHidden(first, others);
+    fragments.push_back(cast<FragmentOp>(graph.getOp(half)));
+    FailureOr<double> hidden =
+        times.getHidden(first, ArrayRef(fragments).drop_front());
+    hasFailed |= failed(before) || failed(hidden);
+    return hasFailed ? 0.0 : std::max(0.0, *hidden - *before);
   };
   ChosenPairs choice = choosePairs(
       graph, queues, seconds, {findLateHalves(graph, timed), getHidden}, forms);
@@ -308,30 +357,8 @@ LogicalResult FuseOverlappedPairsPass::fusePairs(
                                [&](unsigned op) { return graph.getOp(op); });
   });
   PairFuser fuser(effects, getContext());
-  for (auto [found, isChosen, isEarly] :
-       llvm::zip_equal(forms, choice.isChosen, choice.isEarly)) {
-    MarkedPair pair = isEarly ? found.pair.withoutLateHalf() : found.pair;
-    if (isChosen) {
-      remarkPaired(pair, isEarly ? "; its late half follows" : "");
-      fuser.fuse(pair);
-    } else if (getContext().getRemarkEngine()) {
-      ArrayRef<unsigned> positions =
-          (isEarly ? found.early : found.whole)->members;
-      remarkApart(pair,
-                  dependsOn(graph, positions.front(), positions.drop_front())
-                      ? "the second needs the first, by way of other meshes"
-                      : "the first, or what reads it, would wait longer than "
-                        "overlapping saves");
-    }
-  }
-  numApart += pairs.size() - fuser.getFused().size();
-  for (auto [position, half] : choice.withLate) {
-    MarkedPair pair{-1,
-                    {cast<FragmentOp>(graph.getOp(position))},
-                    {cast<FragmentOp>(graph.getOp(half))}};
-    remarkPaired(pair, "; the second is a late half that waited");
-    fuser.fuse(pair);
-  }
+  fuseChosen(graph, forms, choice, fuser);
+  numApart += pairs.size() - llvm::count(choice.isChosen, true);
   ArrayRef<FragmentOp> allFused = fuser.getFused();
   numPairs += allFused.size();
   if (allFused.empty())

@@ -19,6 +19,9 @@ namespace {
 constexpr unsigned kNone = ~0u;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+/// The part of a late half for which a mesh has been idle, and still counts as busy.
+constexpr double kShortWait = 0.125;
+
 enum class EventKind { Finished, Free, Expired };
 
 /// At the same time, what ends comes before what waits no longer.
@@ -39,8 +42,7 @@ class Chooser {
 public:
   Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
           ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates,
-          const LateHalves &late, ArrayRef<MeshRules> rules,
-          Postponement postponement);
+          const LateHalves &late, ArrayRef<MeshRules> rules);
 
   OverlapChoice choose();
 
@@ -63,7 +65,8 @@ private:
   double getEnd(unsigned op) const;
   double getStart(ArrayRef<unsigned> ops) const;
   bool startPostponed(Mesh &mesh, unsigned number, double now, double gap);
-  bool startWithPostponed(Mesh &mesh, unsigned number, double now);
+  bool startWithPostponed(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops,
+                          double time, double now);
   void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double stop);
   void advance(unsigned mesh, double now);
   void handle(const Event &event);
@@ -77,7 +80,6 @@ private:
   ArrayRef<double> seconds;
   ArrayRef<OverlapCandidate> candidates;
   const LateHalves &late;
-  Postponement postponement;
   std::vector<double> endOf; ///< Of what has started.
   EdgeTable readers;
   std::vector<unsigned> pending; ///< Uses whose producers have not finished.
@@ -101,13 +103,13 @@ Chooser::Chooser(const BlockGraph &graph,
                  ArrayRef<std::vector<unsigned>> queues,
                  ArrayRef<double> seconds,
                  ArrayRef<OverlapCandidate> candidates, const LateHalves &late,
-                 ArrayRef<MeshRules> rules, Postponement postponement)
+                 ArrayRef<MeshRules> rules)
     : seconds(seconds), candidates(candidates), late(late),
-      postponement(postponement), endOf(graph.size(), kNever),
-      readers(graph.getReaders()), pending(graph.size()),
-      meshOf(graph.size(), kNone), candidateOf(graph.size(), kNone),
-      numInner(candidates.size(), 0), graph(graph),
-      isOpen(candidates.size(), true), isChosen(candidates.size(), false) {
+      endOf(graph.size(), kNever), readers(graph.getReaders()),
+      pending(graph.size()), meshOf(graph.size(), kNone),
+      candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
+      graph(graph), isOpen(candidates.size(), true),
+      isChosen(candidates.size(), false) {
   for (auto [number, candidate] : llvm::enumerate(candidates))
     for (unsigned member : candidate.members)
       candidateOf[member] = number;
@@ -183,31 +185,42 @@ bool Chooser::startPostponed(Mesh &mesh, unsigned number, double now,
   if (mesh.waiting.empty())
     return false;
   unsigned op = mesh.waiting.front();
-  bool isFull = mesh.waiting.size() > postponement.most;
+  bool isFull = mesh.waiting.size() > mesh.rules.postponement.most;
   if (pending[op] > 0)
     return isFull;
-  if (!isFull && gap < postponement.share * seconds[op])
+  if (!isFull && gap < mesh.rules.postponement.share * seconds[op])
     return false;
   mesh.waiting.pop_front();
   start(mesh, number, op, now + seconds[op]);
   return true;
 }
 
-/// Starts what is next, which can start, as one fragment with what has waited longest.
-bool Chooser::startWithPostponed(Mesh &mesh, unsigned number, double now) {
-  if (!mesh.rules.fusesLate || mesh.waiting.empty())
+/// Starts what is next, which can start and takes a time, as one fragment with what has
+/// waited longest.
+bool Chooser::startWithPostponed(Mesh &mesh, unsigned number,
+                                 ArrayRef<unsigned> ops, double time,
+                                 double now) {
+  if (mesh.waiting.empty() || ops.size() > 2)
     return false;
-  unsigned head = mesh.queue.front(), half = mesh.waiting.front();
-  if (pending[half] > 0)
+  unsigned half = mesh.waiting.front();
+  LateUse least = LateUse::Single;
+  if (ops.size() == 2) {
+    // A mesh that others keep waiting has the time for a half by itself.
+    bool hasWaited = now > mesh.freeAt + kShortWait * seconds[half];
+    least = hasWaited ? LateUse::All : LateUse::Busy;
+    if (mesh.waiting.size() < mesh.rules.postponement.reserve)
+      return false;
+  }
+  if (mesh.rules.lateUse < least || pending[half] > 0)
     return false;
-  double hidden = late.getHidden(head, half);
+  double hidden = late.getHidden(ops, half);
   if (hidden <= 0)
     return false;
-  mesh.queue = mesh.queue.drop_front();
   mesh.waiting.pop_front();
-  withLate.emplace_back(head, half);
-  start(mesh, number, {head, half},
-        now + seconds[head] + seconds[half] - hidden);
+  withLate.emplace_back(ops.front(), half);
+  SmallVector<unsigned, 3> all(ops);
+  all.push_back(half);
+  start(mesh, number, all, now + time + seconds[half] - hidden);
   return true;
 }
 
@@ -215,7 +228,7 @@ void Chooser::advance(unsigned number, double now) {
   Mesh &mesh = meshes[number];
   if (mesh.freeAt > now)
     return;
-  while (postponement.most > 0 && !mesh.queue.empty() &&
+  while (mesh.rules.postponement.most > 0 && !mesh.queue.empty() &&
          late.isLate[mesh.queue.front()]) {
     mesh.waiting.push_back(mesh.queue.front());
     mesh.queue = mesh.queue.drop_front();
@@ -230,9 +243,10 @@ void Chooser::advance(unsigned number, double now) {
   ArrayRef<unsigned> ops =
       isPair ? ArrayRef(candidates[candidate].members) : ArrayRef(head);
   bool canStart = isPair ? isReady(candidates[candidate]) : pending[head] == 0;
-  if (canStart && !isPair && startWithPostponed(mesh, number, now))
-    return;
-  if (startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now))
+  double time = isPair ? candidates[candidate].seconds : seconds[head];
+  bool isStarted = canStart && startWithPostponed(mesh, number, ops, time, now);
+  if (!isStarted &&
+      startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now))
     return;
   if (!canStart) {
     if (!isPair || pending[head] > 0 || mesh.waitsSince)
@@ -243,14 +257,13 @@ void Chooser::advance(unsigned number, double now) {
            candidate);
     return;
   }
-  double time = seconds[head];
   if (isPair) {
     isOpen[candidate] = false;
     isChosen[candidate] = true;
-    time = candidates[candidate].seconds;
   }
   mesh.queue = mesh.queue.drop_front(ops.size());
-  start(mesh, number, ops, now + time);
+  if (!isStarted)
+    start(mesh, number, ops, now + time);
 }
 
 void Chooser::run(unsigned op, double now) {
@@ -336,8 +349,6 @@ OverlapChoice mpmd::chooseOverlaps(const BlockGraph &graph,
                                    ArrayRef<double> seconds,
                                    ArrayRef<OverlapCandidate> candidates,
                                    const LateHalves &late,
-                                   ArrayRef<MeshRules> rules,
-                                   Postponement postponement) {
-  return Chooser(graph, queues, seconds, candidates, late, rules, postponement)
-      .choose();
+                                   ArrayRef<MeshRules> rules) {
+  return Chooser(graph, queues, seconds, candidates, late, rules).choose();
 }

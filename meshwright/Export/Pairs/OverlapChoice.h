@@ -29,8 +29,9 @@
 //
 //     at once  |FFBBB|WW|..|FFBBB|WW|      in a gap  |FFBBB|WW|FFBBB|WW|
 //
-// A half that waits can also become one fragment with what runs next, if that is in no
-// pair, as while the pipeline drains: the products of the half then hide its collectives.
+// A half that waits can also become one fragment with what runs next: the products of the
+// half then hide its collectives. That may be what is in no pair, as while the pipeline
+// drains, or a pair without its own late half, which has hidden less than there is.
 // Neighbours wait for both, so each mesh does that or not, again by the end of the program.
 //
 //     apart  |BBB|BBB|WW|WW|      together  |BBB|BBBW|WW|
@@ -69,29 +70,42 @@ enum class WaitLimit {
   Endless, ///< As long as anything else runs.
 };
 
-/// What a mesh does.
-struct MeshRules {
-  WaitLimit waitLimit = WaitLimit::None;
-  /// Whether late halves that wait hide the collectives of what runs next.
-  bool fusesLate = false;
-};
-
-/// The late halves of backwards, which may be postponed.
-struct LateHalves {
-  llvm::BitVector isLate; ///< By position.
-  /// What a fragment and such a half save as one program, at least 0.
-  llvm::function_ref<double(unsigned fragment, unsigned half)> getHidden;
+/// Of what a late half that waits hides the collectives.
+enum class LateUse {
+  None,
+  Single, ///< What is in no pair.
+  Busy, ///< Pairs without a late half, too, if the mesh has not waited for them.
+  All,  ///< These pairs in any case.
 };
 
 /// When late halves run.
 struct Postponement {
   unsigned most = 0; ///< Of a mesh, how many wait.
   double share = 0;  ///< The part of one that there must be a gap for.
+  /// How many there must be for a pair to hide its collectives beside one of them: the
+  /// others fill gaps.
+  unsigned reserve = 0;
+};
+
+/// What a mesh does.
+struct MeshRules {
+  WaitLimit waitLimit = WaitLimit::None;
+  LateUse lateUse = LateUse::None;
+  Postponement postponement;
+};
+
+/// The late halves of backwards, which may be postponed.
+struct LateHalves {
+  llvm::BitVector isLate; ///< By position.
+  /// What a fragment, or a pair, saves as one program with such a half, at least 0.
+  llvm::function_ref<double(ArrayRef<unsigned> fragments, unsigned half)>
+      getHidden;
 };
 
 struct OverlapChoice {
   std::vector<bool> isChosen; ///< Of each candidate: should be one fragment.
-  /// Fragments, each with the late half with which it should be one.
+  /// Fragments, or the first of pairs, each with the late half with which it should be
+  /// one.
   std::vector<std::pair<unsigned, unsigned>> withLate;
   /// What each queue runs, in order.
   std::vector<std::vector<unsigned>> order;
@@ -105,8 +119,7 @@ OverlapChoice chooseOverlaps(const BlockGraph &graph,
                              ArrayRef<std::vector<unsigned>> queues,
                              ArrayRef<double> seconds,
                              ArrayRef<OverlapCandidate> candidates,
-                             const LateHalves &late, ArrayRef<MeshRules> rules,
-                             Postponement postponement);
+                             const LateHalves &late, ArrayRef<MeshRules> rules);
 
 } // namespace mlir::mpmd
 

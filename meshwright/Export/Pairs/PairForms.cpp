@@ -17,8 +17,14 @@ static constexpr unsigned kMostTrials = 32;
 
 /// Ways to postpone late halves, what keeps less in memory first. A gap that is shorter
 /// than a half is worth it, since the half has to run at some time.
-static constexpr Postponement kPostponements[] = {
-    {2, 0.25}, {2, 0.5}, {4, 0.25}, {4, 0.5}, {8, 0.25}, {8, 0.5}};
+template <typename Visit>
+static void forEachPostponement(LateUse use, Visit visit) {
+  for (unsigned most : {2u, 4u, 8u})
+    for (double share : {0.25, 0.5})
+      for (unsigned reserve : {0u, most / 2, most})
+        if (reserve == 0 || use == LateUse::Busy)
+          visit(Postponement{most, share, reserve});
+}
 
 namespace {
 /// All pairs in one form, where they have it.
@@ -49,7 +55,7 @@ private:
   OverlapChoice choice;
 
   /// Takes what is better: a shorter step or, if that is the same, more pairs.
-  bool attempt(ArrayRef<MeshRules> rules, Postponement postponement);
+  bool attempt(ArrayRef<MeshRules> rules);
 
   const BlockGraph &graph;
   ArrayRef<std::vector<unsigned>> queues;
@@ -60,9 +66,9 @@ private:
 };
 } // namespace
 
-bool Form::attempt(ArrayRef<MeshRules> rules, Postponement postponement) {
-  OverlapChoice found = chooseOverlaps(graph, queues, seconds, candidates, late,
-                                       rules, postponement);
+bool Form::attempt(ArrayRef<MeshRules> rules) {
+  OverlapChoice found =
+      chooseOverlaps(graph, queues, seconds, candidates, late, rules);
   auto count = [](const OverlapChoice &of) {
     return llvm::count(of.isChosen, true) + of.withLate.size();
   };
@@ -77,26 +83,24 @@ bool Form::attempt(ArrayRef<MeshRules> rules, Postponement postponement) {
 
 void Form::choose() {
   SmallVector<MeshRules> rules(queues.size());
-  Postponement postponement;
-  choice = chooseOverlaps(graph, queues, seconds, candidates, late, rules,
-                          postponement);
+  choice = chooseOverlaps(graph, queues, seconds, candidates, late, rules);
   shortest = choice.end;
-  SmallVector<MeshRules> bounded(queues.size(), {WaitLimit::Bounded});
-  if (attempt(bounded, postponement))
-    rules = bounded;
-  if (late.isLate.any()) {
-    for (Postponement other : kPostponements)
-      if (attempt(rules, other))
-        postponement = other;
-    SmallVector<MeshRules> fusing(rules);
-    for (MeshRules &mesh : fusing)
-      mesh.fusesLate = true;
-    for (Postponement other : kPostponements)
-      if (attempt(fusing, other)) {
-        postponement = other;
-        rules = fusing;
-      }
-  }
+  auto attemptForAll = [&](auto change) {
+    SmallVector<MeshRules> others(rules);
+    llvm::for_each(others, change);
+    if (attempt(others))
+      rules = others;
+  };
+  attemptForAll([](MeshRules &mesh) { mesh.waitLimit = WaitLimit::Bounded; });
+  if (late.isLate.any())
+    for (LateUse use :
+         {LateUse::None, LateUse::Single, LateUse::Busy, LateUse::All})
+      forEachPostponement(use, [&](Postponement postponement) {
+        attemptForAll([&](MeshRules &mesh) {
+          mesh.lateUse = use;
+          mesh.postponement = postponement;
+        });
+      });
   unsigned numTrials = 0;
   /// Whether there may be another one, and it is worth it.
   auto attemptOther = [&](auto &kept, auto other) {
@@ -104,16 +108,19 @@ void Form::choose() {
       return;
     ++numTrials;
     auto before = std::exchange(kept, other);
-    if (!attempt(rules, postponement))
+    if (!attempt(rules))
       kept = before;
   };
   for (MeshRules &mesh : rules)
     for (WaitLimit other :
          {WaitLimit::Endless, WaitLimit::Bounded, WaitLimit::None})
       attemptOther(mesh.waitLimit, other);
-  if (postponement.most > 0)
-    for (MeshRules &mesh : rules)
-      attemptOther(mesh.fusesLate, !mesh.fusesLate);
+  if (rules.front().postponement.most == 0)
+    return;
+  for (MeshRules &mesh : rules)
+    for (LateUse other :
+         {LateUse::None, LateUse::Single, LateUse::Busy, LateUse::All})
+      attemptOther(mesh.lateUse, other);
 }
 
 ChosenPairs mpmd::choosePairs(const BlockGraph &graph,

@@ -35,7 +35,8 @@ struct ChosenPairs {
   std::vector<bool> isChosen;
   /// Where that is the last of the members, whether the late half follows by itself.
   std::vector<bool> isEarly;
-  /// Fragments, each with a late half that hides its collectives, by position.
+  /// Fragments, or the first of pairs, each with a late half that hides their
+  /// collectives, by position.
   std::vector<std::pair<unsigned, unsigned>> withLate;
   /// What each mesh runs, in order; what becomes one fragment is side by side.
   std::vector<std::vector<unsigned>> order;
