@@ -7,19 +7,18 @@ A model of experts, whose layers have two `all_to_all` each, on four meshes of f
 devices under DualPipeV and Combined1F1B; compiled for devices that are only described,
 which takes JAX's plugin for them (docs/hardware.md). An exchange is hidden if a product
 is between its start and its end in the code of the device. Once with
-`mpmd_fuse_overlapped_pairs` and once without and, of Combined1F1B, with whole
-backwards, as before there was such an option; the first two also with `SPLIT`, as is
-the default. Pairs are those that gain on the device by the cost model.
+`mpmd_fuse_overlapped_pairs`, once without but with the same halves of backwards and,
+as before there was such an option, once without the options that are on with pairs;
+of Combined1F1B with whole backwards. Pairs are those that gain on the device by the
+cost model.
 
 Prints a line of JSON for each schedule: the share of bytes that is hidden, the
-simulated step with pairs by that without, also where that has the same halves of
-backwards (`ratio_halves`) and, with `SPLIT`, by that without it and without pairs
-(`ratio_split`) and by that with it (`ratio_halves_split`), and, where compilers
-estimate, pairs by their parts: `ratio_estimated` with collectives, which take what the
-cost model says, where the code does not hide them, and `ratio_cycles` without any; and
-`simulated_by_estimated`, what the simulator has for a pair by that estimate; with
-`SPLIT`, too (`_split`). Where the plugin is missing, it says so and ends with 0;
-`--no-compile` does without.
+simulated step with pairs by that without (`ratio_step`), also where that has the same
+halves (`ratio_halves`), and, where compilers estimate, pairs by their parts:
+`ratio_estimated` with collectives, which take what the cost model says, where the code
+does not hide them, and `ratio_cycles` without any; and `simulated_by_estimated`, what
+the simulator has for a pair by that estimate, with the least and the most of any.
+Where the plugin is missing, it says so and ends with 0; `--no-compile` does without.
 """
 
 import argparse
@@ -43,11 +42,10 @@ STAGES = {"DualPipeV": 8, "Combined1F1B": 4}
 #: What splits the backward of experts, too, and adds up gradients as they are made: on
 #: by default with pairs.
 SPLIT = {"mpmd_split_manual_computations": True, "mpmd_accumulate_in_units": True}
-WHOLE = dict.fromkeys(SPLIT, False)
 #: Options without pairs.
 APART: dict[str, dict] = {
-    "DualPipeV": WHOLE,
-    "Combined1F1B": {"mpmd_split_bwd_fragments": False, **WHOLE},
+    "DualPipeV": dict.fromkeys(SPLIT, False),
+    "Combined1F1B": {"mpmd_split_bwd_fragments": False, **dict.fromkeys(SPLIT, False)},
 }
 #: Collectives of the model: names in code, and those of the simulator.
 COLLECTIVES = {"all-to-all": "all_to_all", "all-reduce": "all_reduce"}
@@ -234,8 +232,8 @@ def find_parts(pair, flops: float, alone) -> list[Estimate] | None:
     A part may be a whole backward, or one half, of which the other is elsewhere.
     """
     choices = []
-    for part in pair["overlapped"]:
-        found = alone.get(tuple(part["origins"]), [None])
+    for origin in itertools.chain(*(part["origins"] for part in pair["overlapped"])):
+        found = alone.get((origin,), [None])
         if not all(found):
             return None
         choices.append([[each] for each in found])
@@ -253,12 +251,14 @@ def compare_estimates(paired: Measured, apart: Measured, simulation) -> dict:
     for item, run in zip(paired.program["items"], simulation.items, strict=True):
         if "overlapped" not in item or not (pair := paired.estimate(item)):
             continue
+        ratios["simulated_by_estimated"].append((run.end_s - run.start_s) / pair[2])
         if parts := find_parts(item, pair[0], alone):
             _, cycles, seconds = map(sum, zip(*parts, strict=True))
             ratios["ratio_estimated"].append(pair[2] / seconds)
             ratios["ratio_cycles"].append(pair[1] / cycles)
-            ratios["simulated_by_estimated"].append((run.end_s - run.start_s) / pair[2])
-    return {key: round(statistics.mean(each), 4) for key, each in ratios.items()}
+    means = {key: round(statistics.mean(each), 4) for key, each in ratios.items()}
+    found = sorted(ratios["simulated_by_estimated"])
+    return means | {"simulated_range": [round(found[i], 3) for i in (0, -1) if found]}
 
 
 def find_devices(args) -> list:
@@ -300,10 +300,8 @@ def main() -> int:
         simulations = {}
         ways = {
             "apart": (False, APART[schedule]),
-            "halves": (False, WHOLE),
-            "paired": (True, WHOLE),
-            "halves_split": (False, SPLIT),
-            "paired_split": (True, SPLIT),
+            "halves": (False, SPLIT),
+            "paired": (True, SPLIT),
         }
         for name, (fuse, options) in ways.items():
             lowered = lower(schedule, devices, device, args, fuse, **options)
@@ -315,13 +313,9 @@ def main() -> int:
         step = row["step_paired_ms"]
         row["ratio_step"] = round(step / row["step_apart_ms"], 4)
         row["ratio_halves"] = round(step / row["step_halves_ms"], 4)
-        step = row["step_paired_split_ms"]
-        row["ratio_split"] = round(step / row["step_apart_ms"], 4)
-        row["ratio_halves_split"] = round(step / row["step_halves_split_ms"], 4)
-        for suffix in ("", "_split") if measured else ():
-            paired, halves = measured[f"paired{suffix}"], measured[f"halves{suffix}"]
-            found = compare_estimates(paired, halves, simulations[f"paired{suffix}"])
-            row |= {name + suffix: ratio for name, ratio in found.items()}
+        if measured:
+            paired, halves = measured["paired"], measured["halves"]
+            row |= compare_estimates(paired, halves, simulations["paired"])
         print(json.dumps(row), flush=True)
     return 0
 
