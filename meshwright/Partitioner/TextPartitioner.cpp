@@ -9,7 +9,7 @@
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentModule.h"
 #include "meshwright/InitAll.h"
-#include "meshwright/Partitioner/ExplainSharding.h"
+#include "meshwright/Partitioner/Explain/ExplainSharding.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Partitioner/Repeat/Repetition.h"
 #include "meshwright/Text/DiagnosticId.h"

@@ -134,7 +134,7 @@ struct TextExplanation {
 };
 
 /// Which annotations the shardings of a value, or of all, come from
-/// (Partitioner/ExplainSharding.h); none and diagnostics if that cannot be said.
+/// (Partitioner/Explain/ExplainSharding.h); none and diagnostics if that cannot be said.
 std::optional<TextExplanation>
 explainShardingOfText(const TextRequest &request, std::string_view value,
                       std::vector<TextDiagnostic> &diagnostics);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/ExplainSharding.h"
+#include "meshwright/Partitioner/Explain/ExplainSharding.h"
 #include "Commands.h"
 #include "Support/ModuleFile.h"
 #include "llvm/Support/raw_ostream.h"

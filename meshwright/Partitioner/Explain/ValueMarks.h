@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_VALUEMARKS_H
-#define MESHWRIGHT_PARTITIONER_VALUEMARKS_H
+#ifndef MESHWRIGHT_PARTITIONER_EXPLAIN_VALUEMARKS_H
+#define MESHWRIGHT_PARTITIONER_EXPLAIN_VALUEMARKS_H
 
 #include "meshwright/Files/ProgramText.h"
-#include "meshwright/Partitioner/MarkPaths.h"
-#include "meshwright/Partitioner/PassedValues.h"
+#include "meshwright/Partitioner/Explain/MarkPaths.h"
+#include "meshwright/Partitioner/Explain/PassedValues.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseMap.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/ValueMarks.h"
+#include "meshwright/Partitioner/Explain/ValueMarks.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Text/NearestName.h"
 #include "mlir/Interfaces/CallInterfaces.h"

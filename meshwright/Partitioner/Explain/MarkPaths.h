@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_MARKPATHS_H
-#define MESHWRIGHT_PARTITIONER_MARKPATHS_H
+#ifndef MESHWRIGHT_PARTITIONER_EXPLAIN_MARKPATHS_H
+#define MESHWRIGHT_PARTITIONER_EXPLAIN_MARKPATHS_H
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/DenseMap.h"

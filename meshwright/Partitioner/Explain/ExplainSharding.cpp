@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Partitioner/ExplainSharding.h"
+#include "meshwright/Partitioner/Explain/ExplainSharding.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Partitioner/Explain/ValueMarks.h"
 #include "meshwright/Partitioner/Partitioner.h"
-#include "meshwright/Partitioner/ValueMarks.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;

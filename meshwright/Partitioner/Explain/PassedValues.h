@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_PASSEDVALUES_H
-#define MESHWRIGHT_PARTITIONER_PASSEDVALUES_H
+#ifndef MESHWRIGHT_PARTITIONER_EXPLAIN_PASSEDVALUES_H
+#define MESHWRIGHT_PARTITIONER_EXPLAIN_PASSEDVALUES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#ifndef MESHWRIGHT_PARTITIONER_EXPLAINSHARDING_H
-#define MESHWRIGHT_PARTITIONER_EXPLAINSHARDING_H
+#ifndef MESHWRIGHT_PARTITIONER_EXPLAIN_EXPLAINSHARDING_H
+#define MESHWRIGHT_PARTITIONER_EXPLAIN_EXPLAINSHARDING_H
 
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/Partitioner/PartitionConfig.h"
