@@ -8,10 +8,13 @@
 
 #include "meshwright/Simulator/Pipeline/PlanSummary.h"
 #include "TowerPlans.h"
+#include "meshwright/Schedule/Patterns/Alternate.h"
+#include "meshwright/Simulator/Pipeline/PlanRounds.h"
 #include "meshwright/Simulator/Pipeline/StepGraph.h"
 #include "meshwright/Simulator/PlanWorkload.h"
 #include "gtest/gtest.h"
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 
@@ -115,6 +118,124 @@ TEST(PlanSummaryTest, IsThatOfTheWorkloadForAllSchedules) {
     }
     EXPECT_EQ(numPlans, wanted);
   }
+}
+
+/// Plans of many microbatches for a few meshes, by the names of their schedules.
+template <typename Visit> static void forEachLongPlan(Visit visit) {
+  std::mt19937 random(20);
+  for (const Schedule *schedule : getSchedules()) {
+    SCOPED_TRACE(schedule->name.str());
+    if (schedule->isSearched || schedule->takesTowers)
+      continue;
+    for (int trial = 0; trial < 15; ++trial) {
+      PlanShape shape;
+      shape.meshes = 1 + random() % 5;
+      shape.microbatches = shape.meshes * (12 + random() % 12);
+      shape.chunks = schedule->usualChunks;
+      if (schedule->takesSequenceChunks) {
+        shape.sequenceChunks = 1 + random() % 3;
+        shape.microbatches *= shape.sequenceChunks;
+      }
+      SCOPED_TRACE(std::to_string(shape.meshes) + " meshes, " +
+                   std::to_string(shape.microbatches) + " microbatches");
+      if (auto plan = schedule->makePlan(shape))
+        visit(schedule->name.str(), *plan,
+              drawCosts(random, 4 * shape.countStages(),
+                        plan->countMicrobatches()));
+      else
+        llvm::consumeError(plan.takeError());
+    }
+  }
+}
+
+TEST(PlanSummaryTest, RoundsThatAreLeftOutChangeNothing) {
+  std::map<std::string, int> shortened;
+  forEachLongPlan([&](const std::string &name, const Plan &plan,
+                      const PipelineCosts &costs) {
+    expectSame(plan, costs);
+    shortened[name] +=
+        llvm::cantFail(summarizePlan(plan, costs)).removedRounds > 0;
+  });
+  for (const char *name : {"1F1B", "ZeroBubbleH1"})
+    EXPECT_GT(shortened[name], 3) << name;
+}
+
+TEST(PlanSummaryTest, RoundsComeBack) {
+  int numShortened = 0;
+  forEachLongPlan(
+      [&](const std::string &, const Plan &plan, const PipelineCosts &) {
+        std::optional<PlanRounds> rounds = PlanRounds::find(plan);
+        Plan changed = plan;
+        if (!rounds || !rounds->shorten(changed))
+          return;
+        ++numShortened;
+        EXPECT_EQ(changed.countActions() +
+                      rounds->removed * rounds->microbatches *
+                          (plan.countActions() / plan.countMicrobatches()),
+                  plan.countActions());
+        rounds->lengthen(changed);
+        EXPECT_EQ(changed.meshes, plan.meshes);
+      });
+  EXPECT_GT(numShortened, 50);
+}
+
+// Between 1F1B and plans that hold more microbatches, with and without halves of backward
+// passes, and other orders within rounds.
+TEST(PlanSummaryTest, RoundsOfAnyPipelineMayBeLeftOut) {
+  std::mt19937 random(22);
+  int numShortened = 0;
+  for (int trial = 0; trial < 200; ++trial) {
+    PlanShape shape;
+    shape.meshes = 1 + random() % 6;
+    shape.microbatches = 60 + random() % 40;
+    std::optional<int64_t> lag;
+    if (random() % 2)
+      lag = random() % 4;
+    int64_t lead = random() % 4;
+    Plan plan;
+    for (int64_t mesh = shape.meshes; mesh-- > 0;) {
+      lead += random() % 3;
+      plan.meshes.insert(plan.meshes.begin(),
+                         alternate(mesh, shape, shape.microbatches,
+                                   {lead, lag, /*overlaps=*/trial % 5 == 0}));
+    }
+    if (random() % 4 == 0)
+      for (Action &action : plan.meshes[random() % shape.meshes])
+        if (action.microbatch % 3 == 1 && random() % 20)
+          std::swap(action, *(&action - 1));
+    PipelineCosts costs = drawCosts(random, shape.meshes, shape.microbatches);
+    std::string expected = printWhole(plan, costs);
+    EXPECT_EQ(printSummary(plan, costs), expected);
+    auto summary = summarizePlan(plan, costs);
+    if (!summary)
+      llvm::consumeError(summary.takeError());
+    else
+      numShortened += summary->removedRounds > 0;
+  }
+  EXPECT_GT(numShortened, 40);
+}
+
+// Actions that are elsewhere than in the other rounds.
+TEST(PlanSummaryTest, RoundsThatDifferAreSimulated) {
+  std::mt19937 random(21);
+  int numRunning = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    int64_t meshes = 1 + random() % 4;
+    const Schedule *schedule =
+        findSchedule(trial % 2 ? "ZeroBubbleH1" : "1F1B");
+    Plan plan = llvm::cantFail(schedule->makePlan({meshes, 70}));
+    ActionList &list = plan.meshes[random() % meshes];
+    size_t place = random() % (list.size() - 1);
+    if (trial % 3 == 0)
+      std::swap(list[place], list[random() % list.size()]);
+    else
+      std::swap(list[place], list[place + 1]);
+    PipelineCosts costs = drawCosts(random, meshes, 70);
+    std::string expected = printWhole(plan, costs);
+    numRunning += !llvm::StringRef(expected).starts_with("deadlock: ");
+    EXPECT_EQ(printSummary(plan, costs), expected);
+  }
+  EXPECT_GT(numRunning, 50);
 }
 
 TEST(PlanSummaryTest, IsThatOfTheWorkloadForTowers) {

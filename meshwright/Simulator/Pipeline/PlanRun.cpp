@@ -6,6 +6,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -14,8 +15,8 @@
 using namespace meshwright;
 
 PlanRun::PlanRun(const StepGraph &graph, const PipelineModel &model,
-                 Ticks latency)
-    : graph(graph), model(model), latency(latency) {
+                 Ticks latency, const PlanRounds *rounds)
+    : graph(graph), model(model), latency(latency), rounds(rounds) {
   takesTime = model.buckets.empty();
   if (model.buckets.empty())
     for (const ActionInputs::Work &work : graph.getWorks()) {
@@ -81,6 +82,7 @@ void PlanRun::countPending() {
 void PlanRun::drop(const ActionId &step, Ticks time, Cause cause) {
   MeshState &state = states[step.mesh];
   Wait &wait = state.waits[step.index];
+  state.reached = std::max(state.reached, step.index + 1);
   if (time > state.starts[step.index]) {
     state.starts[step.index] = time;
     wait.cause = cause;
@@ -112,30 +114,43 @@ void PlanRun::setTimes(const ActionId &step) {
     });
   for (const Reading &reading : readings)
     drop(graph.getStep(reading.action), stop, getCause(reading));
-  for (const Reading &reading : transfers)
-    stack.push_back({graph.getStep(reading.action), stop, getCause(reading),
-                     /*isTransfer=*/true});
+  for (const Reading &reading : transfers) {
+    ActionId to = graph.getStep(reading.action);
+    stack.push_back({to, stop, getCause(reading), /*isTransfer=*/true});
+    uint32_t &reached = states[to.mesh].reached;
+    reached = std::max(reached, to.index + 1);
+  }
+  states[step.mesh].next = step.index + graph.countActions(step);
   if (!graph.isLast(step))
     drop(graph.getNext(step), stop, kPrevious);
 }
 
 bool PlanRun::run() {
+  if (rounds && !canRepeat())
+    return false;
   countPending();
   while (!stack.empty()) {
     Waiting next = stack.back();
     stack.pop_back();
-    if (next.isTransfer)
+    if (next.isTransfer) {
       drop(next.step, getArrival(next.begin), next.cause);
-    else
-      setTimes(next.step);
+      continue;
+    }
+    setTimes(next.step);
+    if (rounds && !repeated && states[watched].next >= nextWatch)
+      watchRounds();
   }
-  if (order.size() != numSteps)
+  if (order.size() != numSteps || (rounds && !repeated))
     return false;
   stack = std::vector<Waiting>();
   for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh)
     if (uint32_t count = graph.countActions(mesh))
       makespan = std::max(makespan, getStop(graph.getStep({mesh, count - 1})));
-  return makespan < std::numeric_limits<Ticks>::max();
+  constexpr Ticks kMost = std::numeric_limits<Ticks>::max();
+  if (repeated &&
+      llvm::MulOverflow<Ticks>(repeated->time, getRemoved(), removedTime))
+    return false;
+  return makespan < kMost && removedTime < kMost - makespan;
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,14 +178,16 @@ ActionId PlanRun::findFirstAtEnd() {
 void PlanRun::findPath() {
   if (numSteps == 0)
     return;
-  ActionId step = findFirstAtEnd();
+  Place place = findPlace(findFirstAtEnd(), getRemoved());
   while (true) {
-    path.push_back({step});
+    auto [step, later] = place;
+    Ticks added = repeated ? later * repeated->time : 0;
+    path.push_back({step, later, getStart(step) + added});
     Cause cause = states[step.mesh].waits[step.index].cause;
     if (cause == kNothing)
       return;
     if (cause == kPrevious) {
-      step = graph.getPrevious(step);
+      place = findPlace(graph.getPrevious(step), later);
       continue;
     }
     uint32_t link = cause - kFirstLink;
@@ -181,12 +198,15 @@ void PlanRun::findPath() {
     }
     const StepGraph::Link &found = graph.getLinks(reader)[link];
     ActionId maker = *graph.find(found, graph.getEntry(reader));
-    step = graph.getStep(maker);
+    place = findMaker(found, reader, later);
     if (!StepGraph::isTransfer(found, maker, reader))
       continue;
-    path.push_back({reader, /*isTransfer=*/true, link, maker});
+    Ticks begin = getStop(place.step);
+    if (repeated)
+      begin += place.later * repeated->time;
+    path.push_back({reader, later, begin, /*isTransfer=*/true, link, maker});
     // It waits for nothing if what it brings is there from the start.
-    if (getStop(step) == 0)
+    if (begin == 0)
       return;
   }
 }
@@ -194,44 +214,45 @@ void PlanRun::findPath() {
 /// The numbers that the items of the path have in a workload: of steps as they are in the
 /// plan, and then of transfers as their readers are.
 std::vector<uint32_t> PlanRun::numberPath() {
-  auto getKey = [&](const PathItem &item) {
-    return std::tuple(item.action.mesh, item.action.index, item.isTransfer,
-                      item.link);
-  };
-  std::vector<uint32_t> sorted(path.size()), numbers(path.size());
-  for (uint32_t i = 0; i < sorted.size(); ++i)
-    sorted[i] = i;
-  llvm::sort(sorted, [&](uint32_t a, uint32_t b) {
-    return getKey(path[a]) < getKey(path[b]);
-  });
-  auto next = sorted.begin();
-  uint32_t steps = 0, transfers = numSteps;
-  for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh)
-    for (uint32_t index = 0; index < graph.countActions(mesh); ++index) {
+  std::vector<llvm::SmallVector<uint32_t, 0>> items(graph.countMeshes());
+  for (auto [number, item] : llvm::enumerate(path))
+    items[item.action.mesh].push_back(number);
+  std::vector<uint32_t> numbers(path.size()), stepsBefore, transfersBefore;
+  uint32_t steps = 0, transfers = 0;
+  for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh) {
+    uint32_t numActions = graph.countActions(mesh);
+    stepsBefore.assign(1, 0);
+    transfersBefore.assign(1, 0);
+    for (uint32_t index = 0; index < numActions; ++index) {
       ActionId action{mesh, index};
-      if (next == sorted.end())
-        return numbers;
-      auto isNext = [&](bool isTransfer, uint32_t link) {
-        return next != sorted.end() &&
-               getKey(path[*next]) == std::tuple(mesh, index, isTransfer, link);
-      };
-      if (isNext(/*isTransfer=*/false, 0))
-        numbers[*next++] = steps;
-      steps += graph.getStep(action).index == index;
-      if (next == sorted.end() || path[*next].action.mesh != mesh ||
-          path[*next].action.index != index) {
-        transfers += graph.countTransfers(action);
-        continue;
-      }
-      graph.forEachInput(action, [&](uint32_t link, const StepGraph::Link &of,
-                                     const ActionId &maker) {
-        if (!StepGraph::isTransfer(of, maker, action))
-          return;
-        if (isNext(/*isTransfer=*/true, link))
-          numbers[*next++] = transfers;
-        ++transfers;
-      });
+      stepsBefore.push_back(stepsBefore.back() +
+                            (graph.getStep(action).index == index));
+      transfersBefore.push_back(transfersBefore.back() +
+                                graph.countTransfers(action));
     }
+    auto countBefore = [&](llvm::ArrayRef<uint32_t> before, uint32_t index,
+                           uint32_t later) {
+      if (later == 0)
+        return before[index];
+      uint32_t begin = repeated->begins[mesh];
+      uint32_t end = begin + getLength(mesh);
+      return before[index] + later * (before[end] - before[begin]);
+    };
+    for (uint32_t number : items[mesh]) {
+      const PathItem &item = path[number];
+      uint32_t index = item.action.index;
+      numbers[number] =
+          item.isTransfer
+              ? transfers + countBefore(transfersBefore, index, item.later) +
+                    graph.countTransfers(item.action, item.link)
+              : steps + countBefore(stepsBefore, index, item.later);
+    }
+    steps += countBefore(stepsBefore, numActions, getRemoved());
+    transfers += countBefore(transfersBefore, numActions, getRemoved());
+  }
+  for (auto [number, item] : llvm::zip_equal(numbers, path))
+    if (item.isTransfer)
+      number += steps;
   return numbers;
 }
 
@@ -240,23 +261,23 @@ void PlanRun::listPath(PlanActivities &activities, Simulation &simulation) {
   std::vector<uint32_t> numbers = numberPath();
   for (size_t i = path.size(); i-- > 0;) {
     const PathItem &item = path[i];
+    Action action = graph.getAction(item.action);
+    if (rounds)
+      action.microbatch += item.later * repeated->rounds * rounds->microbatches;
     Simulation::PathItem &added = simulation.criticalPath.emplace_back();
     added.item = numbers[i];
+    added.microbatch = static_cast<int32_t>(action.microbatch);
+    added.start = item.start;
     if (item.isTransfer) {
-      Action maker = graph.getAction(item.maker);
-      added.activity =
-          activities.getTransfer(item.maker.mesh, item.action.mesh,
-                                 {/*duration=*/0, latency}, maker.stage);
-      added.microbatch = static_cast<int32_t>(maker.microbatch);
-      added.start = getStop(graph.getStep(item.maker));
+      added.activity = activities.getTransfer(
+          item.maker.mesh, item.action.mesh, {/*duration=*/0, latency},
+          graph.getAction(item.maker).stage);
       added.stop = getArrival(added.start);
       continue;
     }
-    auto actions = graph.getActions(item.action);
-    added.activity = activities.getStep(actions, item.action.mesh);
-    added.microbatch = static_cast<int32_t>(actions.front().microbatch);
-    added.start = getStart(item.action);
-    added.stop = getStop(item.action);
+    added.activity =
+        activities.getStep(graph.getActions(item.action), item.action.mesh);
+    added.stop = added.start + getDuration(item.action);
   }
   path = std::vector<PathItem>();
 }

@@ -43,7 +43,7 @@ std::optional<int64_t> PlanRun::findHeld(const ActionId &maker, Ticks time) {
 
 void PlanRun::listMade(uint32_t mesh, Ticks time,
                        llvm::StringMap<int64_t> &shares) {
-  // By the works of a step.
+  // By the work of a step, and the second one of a pair.
   llvm::SmallDenseMap<std::pair<uint32_t, uint32_t>, int64_t *> listed;
   for (uint32_t index = 0; index < graph.countActions(mesh); ++index) {
     ActionId maker{mesh, index}, step = graph.getStep(maker);
@@ -52,9 +52,10 @@ void PlanRun::listMade(uint32_t mesh, Ticks time,
     std::optional<int64_t> bytes = findHeld(maker, time);
     if (!bytes)
       continue;
-    ActionId last{mesh, step.index + graph.countActions(step) - 1};
-    int64_t *&share =
-        listed[{graph.getEntry(step).work, graph.getEntry(last).work}];
+    uint32_t second = graph.isPair(step)
+                          ? graph.getEntry({mesh, step.index + 1}).work
+                          : ActionInputs::kNone;
+    int64_t *&share = listed[{graph.getEntry(step).work, second}];
     if (!share)
       share = &shares["results of " + getStepName(graph.getActions(step))];
     *share += *bytes;
@@ -92,7 +93,7 @@ void PlanRun::listReceived(uint32_t mesh, Ticks time,
   }
 }
 
-void PlanRun::accountMemory(uint32_t mesh, Simulation &simulation) {
+void PlanRun::accountMemory(uint32_t mesh, Simulation::Mesh &found) {
   HeldMemory memory;
   uint32_t numActions = graph.countActions(mesh);
   for (uint32_t index = 0; index < numActions; ++index) {
@@ -106,7 +107,6 @@ void PlanRun::accountMemory(uint32_t mesh, Simulation &simulation) {
                         getBytes(of.link));
         });
   }
-  Simulation::Mesh &found = simulation.meshes[mesh];
   memory.findPeak(found, /*withLevels=*/false);
   llvm::StringMap<int64_t> shares;
   listMade(mesh, found.peakTime, shares);
@@ -123,15 +123,16 @@ void PlanRun::summarizeMesh(uint32_t mesh, Simulation &simulation) {
   uint32_t numActions = graph.countActions(mesh);
   for (uint32_t index = 0; index < numActions;) {
     ActionId step{mesh, index};
-    found.busy += getDuration(step);
+    found.busy += countRepeats(step) * getDuration(step);
     index += graph.countActions(step);
   }
-  found.bubble = getIdlePart(found.busy, makespan);
+  found.bubble = getIdlePart(found.busy, simulation.makespan);
   if (numActions > 0) {
     found.firstStart = getStart({mesh, 0});
-    found.lastStop = getStop(graph.getStep({mesh, numActions - 1}));
+    found.lastStop =
+        getStop(graph.getStep({mesh, numActions - 1})) + removedTime;
   }
-  accountMemory(mesh, simulation);
+  accountMemory(mesh, found);
 }
 
 Simulation::Edge &PlanRun::getEdge(uint32_t source, uint32_t target,
@@ -171,7 +172,7 @@ void PlanRun::findEdges() {
             if (StepGraph::isTransfer(of.link, maker, reader)) {
               end -= latency;
               Simulation::Edge &edge = getEdge(mesh, reader.mesh, of.work);
-              ++edge.transfers;
+              edge.transfers += countRepeats(maker);
               edge.slack = std::min(edge.slack, end - stop);
             }
             latest = std::min(latest, end);
@@ -185,18 +186,24 @@ void PlanRun::findEdges() {
   });
 }
 
-Simulation PlanRun::summarize(Workload &workload) {
+std::optional<Simulation> PlanRun::summarize(Workload &workload) {
   PlanActivities activities(model, workload);
   activities.addMeshes(graph.countMeshes());
   for (const Workload::Mesh &mesh : workload.meshes)
     meshNames.push_back(mesh.name);
   Simulation simulation;
-  simulation.makespan = makespan;
+  simulation.makespan = makespan + removedTime;
   simulation.meshes.resize(graph.countMeshes());
   listPath(activities, simulation);
   for (uint32_t mesh = 0; mesh < graph.countMeshes(); ++mesh)
     summarizeMesh(mesh, simulation);
+  Ticks firstAfter = findFirstAfter();
   findEdges();
+  if (!isSlackRepeated() ||
+      llvm::any_of(simulation.meshes, [&](const Simulation::Mesh &mesh) {
+        return mesh.peakTime >= firstAfter;
+      }))
+    return std::nullopt;
   simulation.edges = std::move(edges);
   return simulation;
 }

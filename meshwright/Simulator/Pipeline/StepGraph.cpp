@@ -87,6 +87,23 @@ void StepGraph::linkWorks() {
   }
 }
 
+bool StepGraph::isUniform() const {
+  llvm::ArrayRef<ActionInputs::Work> works = inputs.getWorks();
+  return llvm::all_of(works,
+                      [&](const ActionInputs::Work &work) {
+                        auto [first, ids] = work.getRange();
+                        return work.getMesh() != ActionInputs::kNone &&
+                               first == 0 && !ids.empty() &&
+                               ids.size() ==
+                                   works.front().getRange().second.size();
+                      }) &&
+         llvm::all_of(links, [](llvm::ArrayRef<Link> ofWork) {
+           return llvm::all_of(ofWork, [](const Link &link) {
+             return !link.isOwn || link.isImplied;
+           });
+         });
+}
+
 bool StepGraph::isComplete() const {
   if (inputs.hasRepeated())
     return false;
@@ -125,9 +142,11 @@ uint32_t StepGraph::countInputs(const ActionId &step, bool withImplied) const {
   return count;
 }
 
-uint32_t StepGraph::countTransfers(const ActionId &reader) const {
+uint32_t StepGraph::countTransfers(const ActionId &reader,
+                                   size_t numLinks) const {
   const Entry &entry = getEntry(reader);
-  return llvm::count_if(links[entry.work], [&](const Link &link) {
+  auto read = llvm::ArrayRef(links[entry.work]).take_front(numLinks);
+  return llvm::count_if(read, [&](const Link &link) {
     if (link.isOwn || !inputs.has(link.need, entry.microbatch))
       return false;
     uint32_t mesh = inputs.getWorks()[link.need.work].getMesh();

@@ -21,6 +21,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace meshwright {
@@ -116,8 +117,14 @@ public:
   }
   /// How many actions a step reads, with or without those that the order implies.
   uint32_t countInputs(const ActionId &step, bool withImplied) const;
-  /// How many transfers bring to an action what it reads.
-  uint32_t countTransfers(const ActionId &reader) const;
+  /// How many transfers bring to an action what it reads by its first links.
+  uint32_t
+  countTransfers(const ActionId &reader,
+                 size_t numLinks = std::numeric_limits<size_t>::max()) const;
+  /// Whether actions of different microbatches read the same: each stage and kind is on
+  /// one mesh and has all microbatches from 0 on, and the order implies what a stage
+  /// leaves to itself.
+  bool isUniform() const;
 
   /// Visits the number of each link, the link, and the action that is read.
   template <typename Visit>
