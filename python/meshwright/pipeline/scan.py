@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from ..jaxapi import frontend as compat
 from ..staging.marks import stage_boundary
+from ..tracing.scopes import layers_of_stages
 from .parts import bounds, check_stages, count_layers, is_parts, pieces_of, whole
 
 T = TypeVar("T")
@@ -100,4 +101,5 @@ def scan(
         outputs.append(output)
     if True not in kinds:
         return x
-    return x, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *outputs)
+    with layers_of_stages():  # Each stage keeps the outputs of its layers, too.
+        return x, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *outputs)

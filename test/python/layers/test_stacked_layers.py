@@ -114,6 +114,32 @@ def test_optimizers(tx):
     assert params["layers"]["w"].sharding.spec == P(STAGES)
 
 
+def test_outputs_of_layers_stay_with_their_stages():
+    """Such as a cache that each layer reads and writes."""
+
+    def decode(layers, cache, x, at):
+        def layer(x, each):
+            weights, seen = each
+            seen = jax.lax.dynamic_update_index_in_dim(seen, x @ weights["w"], at, 0)
+            return x + jnp.tanh(seen.sum(0) @ weights["w"]), seen
+
+        return mw.pipeline.scan(layer, x, (layers, cache), num_stages=2)
+
+    layers, x = parameters()[0]["layers"], jnp.ones((2, 4))
+    decoded = mw.jit(decode, mw.make_config(TWO), donate_argnums=1)
+    caches = [jnp.zeros((4, 3, 2, 4)) for _ in range(2)]
+    lowered = decoded.lower(layers, caches[0], x, 0)
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sorted(sent) == [4, x.nbytes]  # The position and the activation.
+    for at in range(3):
+        found, caches[0] = decoded(layers, caches[0], x, at)
+        wanted, caches[1] = jax.jit(decode)(layers, caches[1], x, at)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    np.testing.assert_allclose(*caches, rtol=1e-5)
+    assert caches[0].sharding.spec == P(STAGES)
+
+
 def test_split_inside_of_a_stage():
     params, _ = parameters()
     where = jax.tree.map(lambda leaf: P("x") if leaf.ndim == 3 else P(), params)
