@@ -33,6 +33,29 @@ static LogicalResult verifyGroupSizes(RaggedDotOp op, RankedTensorType lhs,
                           << sizes;
 }
 
+/// The dimensions of the lhs that group sizes have one by one, in their order.
+static SmallVector<int64_t>
+getDimsBeforeRagged(RaggedDotDimensionNumbersAttr dims,
+                    const llvm::SmallBitVector &lhsUsed) {
+  ArrayRef<int64_t> batching = dims.getLhsBatchingDimensions();
+  ArrayRef<int64_t> contracting = dims.getLhsContractingDimensions();
+  int64_t ragged = dims.getLhsRaggedDimensions().front();
+  auto upToRagged = [&](ArrayRef<int64_t> list) {
+    return list.take_until([&](int64_t dim) { return dim == ragged; });
+  };
+  if (llvm::is_contained(batching, ragged))
+    return llvm::to_vector(upToRagged(batching));
+  SmallVector<int64_t> before = llvm::to_vector(batching);
+  if (llvm::is_contained(contracting, ragged)) {
+    llvm::append_range(before, upToRagged(contracting));
+    return before;
+  }
+  for (int64_t dim = 0; dim < ragged; ++dim)
+    if (!lhsUsed.test(dim))
+      before.push_back(dim);
+  return before;
+}
+
 LogicalResult RaggedDotOp::verify() {
   auto lhs = dyn_cast<RankedTensorType>(getLhs().getType());
   auto rhs = dyn_cast<RankedTensorType>(getRhs().getType());
@@ -81,21 +104,8 @@ LogicalResult RaggedDotOp::verify() {
                                              : "neither batched nor contracted")
                          << ", but got " << groups.size();
 
-  SmallVector<int64_t> prefix; // Of lhs, up to the ragged dimension.
-  if (!isBatch)
-    llvm::append_range(prefix, batching);
-  for (int64_t dim : isBatch         ? batching
-                     : isContracting ? contracting
-                                     : ArrayRef<int64_t>()) {
-    if (dim == ragged)
-      break;
-    prefix.push_back(dim);
-  }
-  if (!isBatch && !isContracting)
-    for (int64_t dim = 0; dim < ragged; ++dim)
-      if (!lhsUsed.test(dim))
-        prefix.push_back(dim);
-  if (failed(verifyGroupSizes(*this, lhs, prefix))) // (C3)
+  if (failed(verifyGroupSizes(*this, lhs,
+                              getDimsBeforeRagged(dims, lhsUsed)))) // (C3)
     return failure();
   int64_t numGroups = getGroupSizes().getType().getShape().back();
   if (numGroupDims == 1 &&
