@@ -137,6 +137,22 @@ func.func @ragged_dot_group_sizes_have_prefix(%a: tensor<12x5xf32>, %b: tensor<3
 
 // -----
 
+func.func @ragged_dot_sizes_of_contracted_dimensions(%a: tensor<4x5x8xf32>, %b: tensor<5x8x6xf32>, %n: tensor<4x3xi32>) {
+  // expected-error@+1 {{expects group_sizes to have rank 1, or shape [5] before the dimension of the groups}}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1, 2], rhs_contracting_dimensions = [0, 1], lhs_ragged_dimensions = [2]>}> : (tensor<4x5x8xf32>, tensor<5x8x6xf32>, tensor<4x3xi32>) -> tensor<3x4x6xf32>
+  return
+}
+
+// -----
+
+func.func @ragged_dot_sizes_of_ragged_batches(%a: tensor<2x3x5x8xf32>, %b: tensor<2x3x8x6xf32>, %n: tensor<3x4xi32>) {
+  // expected-error@+1 {{expects group_sizes to have rank 1, or shape [2] before the dimension of the groups}}
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1]>}> : (tensor<2x3x5x8xf32>, tensor<2x3x8x6xf32>, tensor<3x4xi32>) -> tensor<2x3x5x6xf32>
+  return
+}
+
+// -----
+
 func.func @ragged_dot_result_is_inferred(%a: tensor<12x5xf32>, %b: tensor<3x5x7xf32>, %n: tensor<3xi32>) {
   // expected-error@+1 {{is incompatible with return type}}
   %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<12x5xf32>, tensor<3x5x7xf32>, tensor<3xi32>) -> tensor<7x12xf32>

@@ -71,6 +71,34 @@ func.func @ragged_dot_of_contracted_groups(%a: tensor<5x8xf32>, %b: tensor<8x6xf
   return %0 : tensor<3x5x6xf32>
 }
 
+// CHECK-LABEL: func @ragged_dot_sizes_of_free_dimensions
+func.func @ragged_dot_sizes_of_free_dimensions(%a: tensor<4x12x5xf32>, %b: tensor<3x5x7xf32>, %n: tensor<4x3xi32>) -> tensor<4x12x7xf32> {
+  // CHECK: "chlo.ragged_dot"(%{{.*}}, %{{.*}}, %{{.*}}) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]>}> : (tensor<4x12x5xf32>, tensor<3x5x7xf32>, tensor<4x3xi32>) -> tensor<4x12x7xf32>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [1], rhs_group_dimensions = [0]>}> : (tensor<4x12x5xf32>, tensor<3x5x7xf32>, tensor<4x3xi32>) -> tensor<4x12x7xf32>
+  return %0 : tensor<4x12x7xf32>
+}
+
+// CHECK-LABEL: func @ragged_dot_sizes_of_batches
+func.func @ragged_dot_sizes_of_batches(%a: tensor<2x12x5xf32>, %b: tensor<2x3x5x7xf32>, %n: tensor<2x3xi32>) -> tensor<2x12x7xf32> {
+  // CHECK: "chlo.ragged_dot"(%{{.*}}, %{{.*}}, %{{.*}}) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [1]>}> : (tensor<2x12x5xf32>, tensor<2x3x5x7xf32>, tensor<2x3xi32>) -> tensor<2x12x7xf32>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1], rhs_group_dimensions = [1]>}> : (tensor<2x12x5xf32>, tensor<2x3x5x7xf32>, tensor<2x3xi32>) -> tensor<2x12x7xf32>
+  return %0 : tensor<2x12x7xf32>
+}
+
+// CHECK-LABEL: func @ragged_dot_sizes_of_contracted_dimensions
+func.func @ragged_dot_sizes_of_contracted_dimensions(%a: tensor<4x5x8xf32>, %b: tensor<5x8x6xf32>, %n: tensor<5x3xi32>) -> tensor<3x4x6xf32> {
+  // CHECK: "chlo.ragged_dot"(%{{.*}}, %{{.*}}, %{{.*}}) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1, 2], rhs_contracting_dimensions = [0, 1], lhs_ragged_dimensions = [2]>}> : (tensor<4x5x8xf32>, tensor<5x8x6xf32>, tensor<5x3xi32>) -> tensor<3x4x6xf32>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1, 2], rhs_contracting_dimensions = [0, 1], lhs_ragged_dimensions = [2]>}> : (tensor<4x5x8xf32>, tensor<5x8x6xf32>, tensor<5x3xi32>) -> tensor<3x4x6xf32>
+  return %0 : tensor<3x4x6xf32>
+}
+
+// CHECK-LABEL: func @ragged_dot_sizes_of_ragged_batches
+func.func @ragged_dot_sizes_of_ragged_batches(%a: tensor<2x3x5x8xf32>, %b: tensor<2x3x8x6xf32>, %n: tensor<2x4xi32>) -> tensor<2x3x5x6xf32> {
+  // CHECK: "chlo.ragged_dot"(%{{.*}}, %{{.*}}, %{{.*}}) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1]>}> : (tensor<2x3x5x8xf32>, tensor<2x3x8x6xf32>, tensor<2x4xi32>) -> tensor<2x3x5x6xf32>
+  %0 = "chlo.ragged_dot"(%a, %b, %n) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = [0, 1], rhs_batching_dimensions = [0, 1], lhs_contracting_dimensions = [3], rhs_contracting_dimensions = [2], lhs_ragged_dimensions = [1]>}> : (tensor<2x3x5x8xf32>, tensor<2x3x8x6xf32>, tensor<2x4xi32>) -> tensor<2x3x5x6xf32>
+  return %0 : tensor<2x3x5x6xf32>
+}
+
 // CHECK-LABEL: func @scan_prints_given_attributes
 func.func @scan_prints_given_attributes(%x: tensor<2x6xf32>, %i: tensor<2xf32>) {
   // CHECK: chlo.scan(%{{.*}}) inits (%{{.*}}) dimension=1  {
