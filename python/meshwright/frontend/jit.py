@@ -366,7 +366,8 @@ class MpmdWrapped:
     @at_users_line
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """Traces, lowers and partitions; see `trace` and `MpmdTraced.lower`."""
-        return self.trace(*args, **kwargs).lower()
+        with collector.paused():
+            return self.trace(*args, **kwargs).lower()
 
     def _lower(
         self, traced: MpmdTraced, types: Any, external: Mapping[int, Any]

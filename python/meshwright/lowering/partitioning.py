@@ -159,6 +159,7 @@ class RequestedShardings:
     tie_state: bool = False
 
 
+@collector.paused()
 def lower_traced(
     traced: jax.stages.Traced,
     name: str,
@@ -196,17 +197,16 @@ def lower_traced(
     config = with_available_offload(_with_sequence_chunks(traced, config))
     uncut = config
     config = _with_microbatch_passes(traced, config)
-    with collector.paused():
-        program, config = stage_cut.cut(program, _with_late_merging(traced, config))
-        platforms = several_platforms.platforms_of(config.topology)
-        reference = next(iter(config.topology.values()))
-        program = several_meshes.without_devices(program, reference)
-        hoisted = constants.hoist(program, hoists_outside)
-        hoists = hoisted.jaxpr is not program
-        lowered = {
-            platform: _lower_for(traced, hoisted.jaxpr, platform, hoists)
-            for platform in dict.fromkeys(platforms.values())
-        }
+    program, config = stage_cut.cut(program, _with_late_merging(traced, config))
+    platforms = several_platforms.platforms_of(config.topology)
+    reference = next(iter(config.topology.values()))
+    program = several_meshes.without_devices(program, reference)
+    hoisted = constants.hoist(program, hoists_outside)
+    hoists = hoisted.jaxpr is not program
+    lowered = {
+        platform: _lower_for(traced, hoisted.jaxpr, platform, hoists)
+        for platform in dict.fromkeys(platforms.values())
+    }
     first = next(iter(lowered))
     signature = _signature(lowered[first], name, requested, config.placement)
     modules = _Modules(lowered, requested, external, config)

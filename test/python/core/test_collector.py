@@ -44,3 +44,20 @@ def test_is_as_it_was_after_an_error():
     with pytest.raises(KeyError):
         jitted(step).lower(jnp.zeros(3))
     assert gc.isenabled()
+
+
+def test_looks_once_at_what_is_new():
+    seen = []
+
+    def note(phase, info):
+        if phase == "stop":
+            seen.append(info["generation"])
+
+    step, x = jitted(lambda x: x + 1), jnp.zeros(3)
+    gc.collect()
+    gc.callbacks.append(note)
+    try:
+        step.lower(x)
+    finally:
+        gc.callbacks.remove(note)
+    assert seen == [1]
