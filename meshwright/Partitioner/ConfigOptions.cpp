@@ -6,6 +6,7 @@
 #include "meshwright/Schedule/Schedule.h"
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/SmallVectorExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -224,13 +225,15 @@ LogicalResult meshwright::setOption(ConfigOptions &options, StringRef key,
   JsonMember member;
   member.key.kind = member.value.kind = Kind::String;
   member.key.string = key.str();
-  member.key.location = UnknownLoc::get(context);
+  member.key.location = FileLineColLoc::get(context, key, 1, 1);
   const ConfigOption *option =
       llvm::find_if(getConfigOptions(), [&](const ConfigOption &candidate) {
         return candidate.key == key;
       });
+  // What is no JSON is a text, of which the option says what it expects instead.
   if (option != getConfigOptions().end() && option->getType() != "text" &&
-      option->getType() != "schedule") {
+      option->getType() != "schedule" &&
+      !llvm::errorToBool(llvm::json::parse(value).takeError())) {
     FailureOr<JsonValue> parsed = parseJson(value, key, context);
     if (failed(parsed))
       return failure();

@@ -101,6 +101,9 @@ def test_wrong_values_are_refused(key, value, expected):
     ("setting", "expected"),
     [
         ("mpmd_infer_transfers=1", "expected a boolean, but got an integer"),
+        ("mpmd_infer_transfers=maybe", "expected a boolean, but got a string"),
+        ("mpmd_infer_transfers=", "expected a boolean, but got a string"),
+        ("mpmd_pipeline_schedule=2F1B", "mpmd_pipeline_schedule:1:1: error"),
         ("mpmd_error_limit=-2", "expected -1 or more"),
         ("mpmd_infer_transfer=true", 'did you mean "mpmd_infer_transfers"?'),
         ("mpmd_infer_transfers", "expected option=value"),
