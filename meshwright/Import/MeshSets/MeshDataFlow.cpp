@@ -63,17 +63,17 @@ MeshSet MeshDataFlow::getUses(OpOperand &use, Block *home) const {
 
 // COMPAT(use-order): Sets list their meshes in use order, and are printed so.
 MeshSet MeshDataFlow::getUses(Value value) const {
-  MeshSet result;
+  SmallVector<MeshSet> sets;
   for (OpOperand &use : value.getUses())
-    result = unite(result, getUses(use, value.getParentBlock()));
-  return result;
+    sets.push_back(getUses(use, value.getParentBlock()));
+  return uniteAll(sets);
 }
 
 MeshSet MeshDataFlow::getUses(Operation *op) const {
-  MeshSet result;
+  SmallVector<MeshSet> sets;
   for (Value value : op->getResults())
-    result = unite(result, getUses(value));
-  return result;
+    sets.push_back(getUses(value));
+  return uniteAll(sets);
 }
 
 MeshSet MeshDataFlow::getSources(Value value) const {

@@ -141,6 +141,26 @@ MeshSet mpmd::unite(MeshSet a, MeshSet b) {
   return builder.build(b.getAttr().getContext());
 }
 
+MeshSet mpmd::uniteAll(ArrayRef<MeshSet> sets) {
+  MeshSet last;
+  bool isAlone = true;
+  MeshSetBuilder builder;
+  for (MeshSet set : sets) {
+    MeshWithOriginsAttr wildcard = set.getWildcard();
+    if (!set.isSpecified() || (set == last && !wildcard))
+      continue;
+    for (MeshWithOriginsAttr mesh : set.getMeshes())
+      builder.add(mesh);
+    if (last.isSpecified() && wildcard)
+      builder.addWildcard(wildcard);
+    isAlone = !last.isSpecified() && !wildcard;
+    last = set;
+  }
+  if (isAlone)
+    return last;
+  return builder.build(last.getAttr().getContext());
+}
+
 MeshSet mpmd::intersect(MeshSet a, MeshSet b) {
   if (a == b || !b.isSpecified())
     return a;

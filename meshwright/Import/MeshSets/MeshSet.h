@@ -85,6 +85,10 @@ private:
 /// wildcard of `b`.
 MeshSet unite(MeshSet a, MeshSet b);
 
+/// The same for one after the other, from the unspecified set on. Linear in the meshes of
+/// all sets.
+MeshSet uniteAll(ArrayRef<MeshSet> sets);
+
 /// The meshes in both, in the order of `a`, with the labels of both. The other
 /// side is the result where one is unspecified. A wildcard lets the meshes of
 /// the other side pass, with its labels; it survives if both have one.

@@ -94,6 +94,17 @@ TEST_F(MeshSetTest, UnionHasUnspecifiedAsNeutralElement) {
   }
 }
 
+TEST_F(MeshSetTest, UnionOfManyIsThatOfOneAfterTheOther) {
+  EXPECT_SAME(uniteAll({}), MeshSet());
+  SmallVector<MeshSet> all = universe();
+  for (MeshSet a : all)
+    for (MeshSet b : all)
+      for (MeshSet c : all)
+        EXPECT_TRUE(uniteAll({a, b, c}) ==
+                    unite(unite(unite(MeshSet(), a), b), c))
+            << text(a) << ", " << text(b) << " and " << text(c);
+}
+
 TEST_F(MeshSetTest, IntersectionHasUnspecifiedAsNeutralElement) {
   for (MeshSet a : universe()) {
     SCOPED_TRACE(text(a));
