@@ -13,6 +13,7 @@ from typing import Any
 
 from ..aot.names import device_name
 from ..compiler.native import extension
+from ..core import collector
 from ..core.files import whole_file
 from ..runtime.watch.profile import Recording
 from ..tracing.arguments import several
@@ -244,22 +245,25 @@ def simulate(
     )
     for note in notes:
         _logger.warning(note)
-    found = json.loads(text)
-    return Simulation(
-        makespan_s=found["makespan_s"],
-        bubble=found["bubble"],
-        utilization=found["utilization"],
-        meshes={name: _mesh(mesh) for name, mesh in found["meshes"].items()},
-        edges=tuple(SimulatedEdge(**edge) for edge in found["edges"]),
-        collectives=tuple(
-            SimulatedCollectives(**entry) for entry in found["collectives"]
-        ),
-        critical_path=tuple(SimulatedStep(**step) for step in found["critical_path"]),
-        items=tuple(_item(item) for item in found["items"]),
-        notes=tuple(notes),
-        _text=text,
-        _table=table,
-    )
+    with collector.paused():
+        found = json.loads(text)
+        return Simulation(
+            makespan_s=found["makespan_s"],
+            bubble=found["bubble"],
+            utilization=found["utilization"],
+            meshes={name: _mesh(mesh) for name, mesh in found["meshes"].items()},
+            edges=tuple(SimulatedEdge(**edge) for edge in found["edges"]),
+            collectives=tuple(
+                SimulatedCollectives(**entry) for entry in found["collectives"]
+            ),
+            critical_path=tuple(
+                SimulatedStep(**step) for step in found["critical_path"]
+            ),
+            items=tuple(_item(item) for item in found["items"]),
+            notes=tuple(notes),
+            _text=text,
+            _table=table,
+        )
 
 
 def draw(
