@@ -44,7 +44,7 @@ def regroup() -> tuple[int, ...]:
     if not client.regroup(world.counters(), 4 * client.timeout):
         raise ProcessError(
             f"process {world.process}: not all processes that are left called "
-            f"mw.elastic.regroup() within {4 * client.timeout:g} s"
+            f"mw.elastic.regroup() within {4 * client.timeout:g} s; end those that hang"
         )
     return members()
 

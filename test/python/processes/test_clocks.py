@@ -47,5 +47,7 @@ def test_a_recording_of_no_length_has_no_drift():
 @pytest.mark.parametrize("process", [0, 1])
 def test_a_process_that_does_not_record_is_missed(process):
     world = make_world(Store(MISSED), process, 2)
-    with pytest.raises(ProcessError, match=r"come to mw.profile\(\)|came to"):
+    with pytest.raises(
+        ProcessError, match=r"come to mw.profile\(\)|each has to enter it"
+    ):
         read_offset(world, time.perf_counter)

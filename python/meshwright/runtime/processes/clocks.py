@@ -81,7 +81,7 @@ def _answer(world: World, key: str, clock: Callable[[], float]) -> None:
             except TimeoutError as error:
                 raise ProcessError(
                     f"process {world.process}: not all processes came to "
-                    f"mw.profile() within {world.timeout:g} s"
+                    f"mw.profile() within {world.timeout:g} s; each has to enter it"
                 ) from error
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with connection, contextlib.suppress(OSError):
@@ -114,7 +114,7 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
     except OSError as error:
         raise ProcessError(
             f"process {world.process}: process {first} does not answer with its "
-            f"clock: {error}"
+            f"clock: {error}; has it ended?"
         ) from error
     assert best is not None
     return best
