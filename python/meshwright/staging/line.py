@@ -502,14 +502,16 @@ class Lining:
         self, var: object, readers: Sequence[int], inputs: Mapping[int, frozenset]
     ) -> list[int]:
         """What reads an input, or what is the same in another form."""
-        found, left = set[int](), list(readers)
+        seen, found, left = set(readers), list[int](), list(readers)
         while left:
             index = left.pop()
             name = self._items[index].eqn.primitive.name
-            if inputs[index] == {var} and name in _VIEWS:
-                left += filter(inputs.__contains__, self._table.readers[index])
-            else:
-                found.add(index)
+            if inputs[index] != {var} or name not in _VIEWS:
+                found.append(index)
+                continue
+            after = inputs.keys() & set(self._table.readers[index]) - seen
+            seen |= after
+            left += after
         return sorted(found)
 
     def _inputs(

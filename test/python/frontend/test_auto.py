@@ -563,6 +563,24 @@ def test_quantized_weights_stay_with_their_scales(has_zero_points, is_in_front):
     assert sent == [x.nbytes // 4] * 8
 
 
+def test_each_operation_on_a_scale_is_looked_at_once():
+    """Two paths from each product to the next are a million paths to the end."""
+
+    def loss(weights, scales, x):
+        for w, scale in zip(weights, scales, strict=True):
+            for _ in range(40):
+                scale = scale * (scale * 0.5)
+            x = jnp.tanh(x @ w) * scale
+        return (x**2).mean()
+
+    weights, scales = [jnp.eye(32)] * 2, [jnp.ones(32)] * 2
+    schedule = mw.get_pipeline_schedule("1F1B")
+    step = mw.pipeline.accumulate(jax.grad(loss), 4, batch_argnums=2)
+    jitted = mw.auto(step, TWO, pipeline_schedule=schedule)
+    lowered = jitted.lower(weights, scales, jnp.ones((16, 32)))
+    assert lowered.function_mesh_assignment.input_meshes[:2] == (["m0", "m1"],) * 2
+
+
 def test_references_and_empty_gradients():
     def model(empty, w, x):
         ref = jax.new_ref(x)
