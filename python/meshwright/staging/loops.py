@@ -152,8 +152,13 @@ def _scan(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
         rows = [_apply(run, lambda x, row=row: [row(x)], x)[0] for x in stacked]
         outs = run(compat.closed(params["jaxpr"]), [*consts, *carry, *rows])
         carry, found[trip] = outs[: len(carry)], outs[len(carry) :]
-    columns = zip(*(found[trip] for trip in range(length)), strict=True)
-    ys = [_apply(run, lambda *x: [jnp.stack(x)], *column)[0] for column in columns]
+    ys = []
+    for at, var in enumerate(eqn.outvars[len(carry) :]):
+        if length:
+            column = (found[trip][at] for trip in range(length))
+            ys += _apply(run, lambda *x: [jnp.stack(x)], *column)
+        else:
+            ys += _apply(run, lambda y=var.aval: [jnp.empty(y.shape, y.dtype)])
     return [*carry, *ys]
 
 

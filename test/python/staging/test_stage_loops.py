@@ -209,6 +209,21 @@ def test_loops_around_microbatches_are_written_out(loop, is_marked):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+def test_a_scan_of_no_trips_changes_nothing():
+    def program(ws, batches):
+        ws, losses = jax.lax.scan(trained, ws, batches[:0])
+        return *trained(ws, batches[0]), losses
+
+    batches = np.stack([X, X])
+    found = mw.jit(program, mw.make_config(MESHES, max_loop_trips=2))(
+        weights(), batches
+    )
+    wanted = jax.jit(program)(weights(), batches)
+    assert found[2].shape == wanted[2].shape == (0,)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
 def test_a_loop_that_goes_on_fails():
     step = mw.jit(descent, mw.make_config(MESHES, max_loop_trips=2))
     with pytest.raises(Exception, match="did not end within max_loop_trips of 2"):
