@@ -136,9 +136,9 @@ def call_in_region(name: str, operation: str) -> str:
     """What is wrong with a call of `name` in the region of an operation."""
     return (
         f"call of {name!r} is inside of {_enclosing(operation)}, which runs on one "
-        "mesh as a whole; call the function there without mw.call, let "
-        "mw.make_config(..., max_loop_trips=N) write the loop out, or write it in "
-        "Python, or with mw.fori_loop or mw.enumerated_for, which are unrolled"
+        "mesh as a whole; call the function there without mw.call, or loop in Python, "
+        "or with mw.fori_loop or mw.enumerated_for, which are unrolled, as loops of "
+        "jax.lax around mw.pipeline.accumulate are by max_loop_trips of mw.make_config"
     )
 
 

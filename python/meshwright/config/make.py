@@ -92,9 +92,9 @@ def make_config(
         sequence. By default the mesh where the schedule wants it.
       max_loop_trips: the most trips of a loop of `jax.lax` with a `stage_boundary` or
         microbatches inside, such as a line search, or training steps. These loops are
-        written out: all trips are
-        computed, and of a conditional all branches. A loop that goes on after them
-        fails when it runs. By default such loops are refused.
+        written out: all trips are computed, and of a conditional all branches. A
+        loop that goes on after them fails when it runs. By default such loops are
+        refused.
       towers: for a model whose marks name towers, the meshes of each: names in the
         order of its stages, or a `pipeline.Tower` that has a schedule as well. By
         default each stage has a mesh of its own, in the order of the topology.
