@@ -157,8 +157,8 @@ stages. `--json` prints all times.
 
 With `--host T` activations may be kept in the host memory of their mesh, where they do
 not count for `--memory`. T is the time to copy those of one microbatch and stage, in
-either direction. An order may then keep more than the devices hold, as far as the link
-can carry it; forwards wait for the link if that delays no backward (here 27, not 31).
+either direction. An order may then keep more than devices hold, as far as the link can
+carry it; forwards wait for it if that delays no backward. This takes 27 instead of 31:
 
 ```sh
 meshwright schedule auto --meshes 4 --microbatches 8 --memory 3 --host 1
@@ -466,8 +466,8 @@ the *early half* of a backward, and that of the weights the *late half*.
 
 With `mpmd_schedule_device` a late half may also be postponed, if the step is then
 shorter: until its mesh is idle, as while the pipeline drains, or until a backward or
-forward that is in no pair, or on TPUs a later pair, becomes one program with it, whose
-collectives it hides. At most eight of a mesh wait, with their operands.
+forward that is in no pair, or on TPUs a later pair. It becomes one program with that,
+and hides its collectives. At most eight of a mesh wait, with their operands in memory.
 [Measurements](hardware.md#overlapped-pairs) show what compilers hide, and the gain.
 
 ## Published figures
