@@ -23,6 +23,7 @@ def repeated(flat: Flat) -> dict[int, int]:
     original: dict[Any, Any] = {}
     forward: dict[Any, list[int]] = {}
     found: dict[int, int] = {}
+    choices: dict[int, list[int]] = {}
     for index, item in enumerate(flat.items):
         if item.transposes and not is_recomputed(item):
             continue
@@ -45,9 +46,38 @@ def repeated(flat: Flat) -> dict[int, int]:
         same.update(zip(item.eqn.outvars, first, strict=True))
         if item.transposes:
             found[index] = _same_place(flat, item, alike, original)
+            choices[index] = alike
             outs = flat.items[found[index]].eqn.outvars
             original.update(zip(item.eqn.outvars, outs, strict=True))
+    _choose_by_readers(flat, found, choices)
     return found
+
+
+def _choose_by_readers(
+    flat: Flat, found: dict[int, int], choices: Mapping[int, Sequence[int]]
+) -> None:
+    """Of equal operations takes the one whose value is read as that of the repeated.
+
+    Such as what each layer makes of a mask for itself: these read the same, and only
+    the layers tell them apart.
+    """
+    producer = flat.table.producer
+    for index in reversed(choices):
+        if len(choices[index]) == 1:
+            continue
+        outvars = flat.items[index].eqn.outvars
+        read = [
+            producer.get(theirs)
+            for reader in flat.table.readers[index]
+            if reader in found
+            for mine, theirs in zip(
+                flat.items[reader].eqn.invars,
+                flat.items[found[reader]].eqn.invars,
+                strict=True,
+            )
+            if compat.is_variable(theirs) and mine in outvars
+        ]
+        found[index] = next((at for at in read if at in choices[index]), found[index])
 
 
 def originals(flat: Flat, first: Mapping[int, int]) -> dict[Any, Any]:

@@ -619,6 +619,39 @@ def test_what_is_recomputed_stays_with_its_stage(caplog):
         assert costs["bytes_transferred"] <= 1.5 * plain[mesh]["bytes_transferred"]
 
 
+def test_recomputed_layers_that_read_a_mask_of_the_batch_stay_in_their_stages():
+    @jax.checkpoint
+    def layer(w, x, mask):
+        heads = (x @ w).reshape(*x.shape[:2], 2, -1).swapaxes(1, 2)
+        scores = jnp.where(mask, heads @ heads.swapaxes(2, 3), -1e9)
+        heads = (jax.nn.softmax(scores) @ heads).swapaxes(1, 2)
+        return x + jnp.tanh(heads.reshape(x.shape))
+
+    def loss(weights, batch):
+        x, segments = batch
+        mask = (segments[:, :, None] == segments[:, None, :])[:, None]
+        for w in weights:
+            x = layer(w, x, mask)
+        return (x**2).mean()
+
+    weights, x = [jnp.eye(32)] * 4, jnp.ones((8, 4, 32))
+    segments = jnp.zeros((8, 4), int)
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
+    schedule = mw.get_pipeline_schedule("1F1B")
+    lowered = mw.auto(step, TWO, pipeline_schedule=schedule).lower(
+        weights, (x, segments)
+    )
+    homes = ["m0", "m0", "m1", "m1"]
+    assert lowered.function_mesh_assignment.input_meshes[0] == homes
+    assert lowered.function_mesh_assignment.output_meshes[1] == homes
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    # Activations and their cotangents; the rest is the segments, or a mask of them.
+    activation = x.nbytes // 2
+    assert max(sent) == activation
+    assert sum(sent) <= 4 * activation + 2 * segments.nbytes
+
+
 def test_report_says_where_and_why():
     loss, params, x, y = make_gpt(layers=4)
     jitted = mw.auto(make_step(loss), TWO)
