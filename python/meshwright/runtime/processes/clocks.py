@@ -114,7 +114,7 @@ def _ask(world: World, key: str, clock: Callable[[], float]) -> Reading:
     except OSError as error:
         raise ProcessError(
             f"process {world.process}: process {first} does not answer with its "
-            f"clock: {error}; has it ended?"
+            f"clock: {error}; find out whether it has ended"
         ) from error
     assert best is not None
     return best

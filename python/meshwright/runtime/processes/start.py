@@ -336,8 +336,9 @@ def _join(
     except jax.errors.JaxRuntimeError as error:
         raise ProcessError(
             f"process {process}: the {count} processes did not all reach the "
-            f"coordinator at {address} within {seconds:g} s; start all of them, or "
-            f"give initialize a longer timeout: {str(error).splitlines()[0]}"
+            f"coordinator at {address} within {seconds:g} s: "
+            f"{str(error).splitlines()[0]}; start all of them, or give initialize a "
+            "longer timeout"
         ) from error
     finally:
         end.cancel()

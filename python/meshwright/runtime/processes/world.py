@@ -274,8 +274,8 @@ class World:
         except jax.errors.JaxRuntimeError as error:
             raise ProcessError(
                 f"process {self.process}: not all of {self.count} processes came to "
-                f"{what} within {self.timeout:g} s, where each is waited for: "
-                f"{str(error).splitlines()[0]}"
+                f"{what} within {self.timeout:g} s: {str(error).splitlines()[0]}; "
+                "find out which of them hang or have ended"
             ) from error
 
     def _barrier_of_members(self, name: str, what: str) -> None:
