@@ -155,7 +155,7 @@ TEST_F(BytecodeTest, IsReadInEachVersion) {
   }
 }
 
-// Whatever is said to be many is refused before there is memory for as many.
+// A count of more than the file has is refused before there is memory for as many.
 TEST_F(BytecodeTest, IsRefusedBeforeItsReaderMakesRoomForMoreThanThereIs) {
   std::string count = {0x10, 0, 0, 0, '\x20'}; // 2^32 and more
   for (size_t place = 4; place + count.size() <= bytecode.size(); ++place) {

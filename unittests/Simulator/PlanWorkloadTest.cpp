@@ -115,7 +115,7 @@ TEST(PlanWorkloadTest, TimesAreThoseOfTheTimeline) {
       EXPECT_EQ(found.makespan, expected.makespan);
       for (auto [mesh, busy] : llvm::zip(found.meshes, expected.busy))
         EXPECT_EQ(mesh.busy, busy);
-      // An item is never early, and the path has no gap.
+      // Each item of the path starts when the one before it stops.
       Ticks time = 0;
       for (const Simulation::PathItem &item : found.criticalPath) {
         EXPECT_EQ(item.start, time);
