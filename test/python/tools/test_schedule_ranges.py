@@ -150,6 +150,29 @@ def test_items_are_found_without_writing_out(exported, schedule):
     assert list(calls[0].items()) == list(calls[1].items())
 
 
+def test_items_of_others_are_not_written_out(exported, monkeypatch):
+    """A process asks for the items of its meshes."""
+    flat, ranged = map(read, exported("gpt_8_4_8", "1F1B"))
+    write_out_lists, written = RangedSchedule._write_out_lists, []
+
+    def note(schedule, number):
+        written.append(schedule.form["classes"]["items"][number])
+        return write_out_lists(schedule, number)
+
+    monkeypatch.setattr(RangedSchedule, "_write_out_lists", note)
+
+    def is_here(item):
+        return "mesh2" in (item.get("mesh"), item.get("from"), item.get("to"))
+
+    found = RangedSchedule(ranged)
+    here = np.flatnonzero(found.find(is_here)).tolist()
+    assert [found.item(index) for index in here] == [
+        item for item in flat["items"] if is_here(item)
+    ]
+    assert len(written) == len([c for c in ranged["classes"]["items"] if is_here(c)])
+    assert all(map(is_here, written))
+
+
 def test_digests_of_texts_tell_programs_apart(exported):
     """With lines of the user's program they are those of the texts, and without them
     those of what is written out."""
