@@ -23,6 +23,7 @@
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Export/Alike/ScalarPart.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/EqualBodies.h"
@@ -35,6 +36,9 @@
 
 using namespace mlir;
 using namespace mlir::mpmd;
+
+/// How many constants a fragment may return for nothing.
+static constexpr int64_t kMostConstants = 8;
 
 namespace {
 /// What is known of an operand or a result, apart from its mesh.
@@ -68,12 +72,14 @@ struct Kind {
   DictionaryAttr attrs;
 };
 
-/// A value of a core, by its number there, as it is returned.
+/// A value of a core, by its number there, or a constant scalar, as it is returned.
 struct Returned {
   unsigned number;
+  Attribute constant;
   Kind kind;
   bool operator==(const Returned &other) const {
-    return number == other.number && kind == other.kind;
+    return number == other.number && constant == other.constant &&
+           kind == other.kind;
   }
 };
 
@@ -86,7 +92,45 @@ struct Member {
 
   bool isAlike(const Member &other) const;
 };
+
+/// While it exists, a fragment returns nothing, and has no constants to return.
+class BareBody {
+public:
+  explicit BareBody(FragmentOp fragment);
+  ~BareBody();
+
+private:
+  Operation *terminator;
+  SmallVector<Value> returned;
+  SmallVector<Operation *> constants;
+};
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Constants that are returned
+//===----------------------------------------------------------------------===//
+
+BareBody::BareBody(FragmentOp fragment)
+    : terminator(fragment.getBody()->getTerminator()),
+      returned(terminator->getOperands()) {
+  for (unsigned index = 0; index < returned.size(); ++index)
+    if (auto constant = getReturnedScalar(terminator, index))
+      constants.push_back(constant);
+  terminator->setOperands({});
+  for (Operation *constant : constants)
+    constant->remove();
+}
+
+BareBody::~BareBody() {
+  for (Operation *constant : constants)
+    terminator->getBlock()->getOperations().insert(terminator->getIterator(),
+                                                   constant);
+  terminator->setOperands(returned);
+}
+
+//===----------------------------------------------------------------------===//
+// What is alike
+//===----------------------------------------------------------------------===//
 
 /// The values of a body in the order of their definition.
 static SmallVector<Value> listValues(Block &body) {
@@ -105,9 +149,13 @@ static Member describe(FragmentOp fragment, sdy::MeshAttr mesh) {
   for (Value value : listValues(body))
     numbers.try_emplace(value, numbers.size());
   Operation *terminator = body.getTerminator();
-  for (auto [index, type] : llvm::enumerate(fragment->getResultTypes()))
-    member.returned.push_back({numbers.at(terminator->getOperand(index)),
-                               Kind(type, getResAttrs(fragment, index))});
+  for (auto [index, type] : llvm::enumerate(fragment->getResultTypes())) {
+    auto constant = getReturnedScalar(terminator, index);
+    member.returned.push_back(
+        {constant ? 0 : numbers.at(terminator->getOperand(index)),
+         constant ? constant.getValue() : Attribute(),
+         Kind(type, getResAttrs(fragment, index))});
+  }
   return member;
 }
 
@@ -125,23 +173,24 @@ static bool returnSameArrays(ArrayRef<Returned> some,
   return left.empty();
 }
 
+/// Whether each may return the constants of the other, too: results cost time, and there
+/// may be one for each microbatch.
+static bool haveFewOthers(ArrayRef<Returned> some, ArrayRef<Returned> others) {
+  auto count = [](ArrayRef<Returned> values) -> int64_t {
+    return llvm::count_if(
+        values, [](const Returned &value) { return bool(value.constant); });
+  };
+  return std::abs(count(some) - count(others)) <= kMostConstants;
+}
+
 bool Member::isAlike(const Member &other) const {
   if (mesh != other.mesh || arguments != other.arguments ||
-      !returnSameArrays(returned, other.returned))
+      !returnSameArrays(returned, other.returned) ||
+      !haveFewOthers(returned, other.returned))
     return false;
-  // Their bodies without what they return.
-  auto take = [](FragmentOp fragment) {
-    Operation *terminator = fragment.getBody()->getTerminator();
-    SmallVector<Value> operands(terminator->getOperands());
-    terminator->setOperands({});
-    return operands;
-  };
-  SmallVector<Value> ours = take(fragment), theirs = take(other.fragment);
-  FragmentOp second = other.fragment, first = fragment;
-  bool areEqual = areEqualBodies(first.getRegion(), second.getRegion());
-  first.getBody()->getTerminator()->setOperands(ours);
-  second.getBody()->getTerminator()->setOperands(theirs);
-  return areEqual;
+  FragmentOp first = fragment, second = other.fragment;
+  BareBody ours(first), theirs(second);
+  return areEqualBodies(first.getRegion(), second.getRegion());
 }
 
 /// Equal for members that are alike.
@@ -150,12 +199,8 @@ static size_t hashMember(const Member &member) {
   for (const Kind &kind : member.arguments)
     hash = llvm::hash_combine(hash, kind.type, kind.attrs);
   FragmentOp fragment = member.fragment;
-  Operation *terminator = fragment.getBody()->getTerminator();
-  SmallVector<Value> returned(terminator->getOperands());
-  terminator->setOperands({});
-  hash = llvm::hash_combine(hash, hashBody(fragment.getRegion()));
-  terminator->setOperands(returned);
-  return hash;
+  BareBody bare(fragment);
+  return llvm::hash_combine(hash, hashBody(fragment.getRegion()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +231,9 @@ static SmallVector<Returned> joinReturned(ArrayRef<Member> members) {
 static void returnAll(const Member &member, ArrayRef<Returned> all,
                       RewriterBase &rewriter) {
   FragmentOp fragment = member.fragment;
+  Operation *terminator = fragment.getBody()->getTerminator();
   SmallVector<Value> values = listValues(*fragment.getBody());
+  SmallVector<Value> before(terminator->getOperands());
   SmallVector<Value> operands;
   SmallVector<Type> types;
   SmallVector<Attribute> attrs;
@@ -197,12 +244,21 @@ static void returnAll(const Member &member, ArrayRef<Returned> all,
         oldOf[old] = index;
         break;
       }
-    operands.push_back(values[value.number]);
+    rewriter.setInsertionPoint(terminator);
+    operands.push_back(value.constant ? stablehlo::ConstantOp::create(
+                                            rewriter, fragment.getLoc(),
+                                            cast<ElementsAttr>(value.constant))
+                                            .getResult()
+                                      : values[value.number]);
     types.push_back(value.kind.on(fragment.getMeshName()));
     attrs.push_back(value.kind.attrs ? value.kind.attrs
                                      : rewriter.getDictionaryAttr({}));
   }
-  fragment.getBody()->getTerminator()->setOperands(operands);
+  terminator->setOperands(operands);
+  for (Value value : before)
+    if (auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+        constant && constant->use_empty())
+      rewriter.eraseOp(constant);
   Operation *rebuilt =
       rebuildOp(fragment, fragment->getOperands(), types, rewriter);
   bool hasAttrs = llvm::any_of(
@@ -238,6 +294,7 @@ static SmallVector<FragmentOp> findCandidates(func::FuncOp func,
                      [&](auto call) { return callsOften(call, fragment); }))
       continue;
     inlineSharedBodies(fragment, rewriter);
+    separateReturnedScalars(fragment, rewriter);
     candidates.push_back(fragment);
   }
   return candidates;

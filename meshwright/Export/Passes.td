@@ -14,9 +14,9 @@ def AlignBetweenMeshesPass : MpmdProgramPass<"mpmd-align-between-meshes"> {
     Gives inferred fragments of several meshes that compute the same, such as
     the updates of stages, the same results in the same order. An array is
     returned by all of them or by none; a scalar that only some return, such as
-    the count of an optimizer, is returned by all. What one of them computes on
-    scalars only, independently of the rest, such as the mean of losses, becomes
-    a fragment before it.
+    the count of an optimizer or the zero that a sum of losses starts from, is
+    returned by all. What one of them computes on scalars only, independently of
+    the rest, such as the mean of losses, becomes a fragment before it.
 
     ```mlir
     %0:2 = fragment<"m0", []> (%x, %n) {%c = %n + 1; return %x * %c, %c}

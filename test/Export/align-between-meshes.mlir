@@ -100,6 +100,74 @@ func.func @scalars(%x: !a {tf.aliasing_output = 0 : i32}, %n: !sa {tf.aliasing_o
   return %0#0, %0#1, %1#0, %1#1, %1#2 : !a, !sa, !sb, !b, !sb
 }
 
+// A constant that one returns and the other does not, one that it reads itself, and one of
+// both.
+
+// CHECK-LABEL: func @constants
+// CHECK:         %[[A:.*]]:5 = mpmd.fragment<mesh="a", origin=[]> (%arg0) {mpmd.keeps_scalars}
+// CHECK-NEXT:      %[[TWO:.*]] = stablehlo.constant dense<2.0
+// CHECK-NEXT:      %[[BY:.*]] = stablehlo.broadcast_in_dim %[[TWO]]
+// CHECK-NEXT:      %[[TWICE:.*]] = stablehlo.multiply %{{.*}}, %[[BY]]
+// CHECK-NEXT:      %[[ONE:.*]] = stablehlo.constant dense<1.0
+// CHECK-NEXT:      %[[TWO1:.*]] = stablehlo.constant dense<2.0
+// CHECK-NEXT:      %[[ZERO:.*]] = stablehlo.constant dense<0.0
+// CHECK-NEXT:      %[[ZERO1:.*]] = stablehlo.constant dense<0.0
+// CHECK-NEXT:      mpmd.return %[[ONE]], %[[TWICE]], %[[TWO1]], %[[ZERO]], %[[ZERO1]]
+// CHECK:         %[[B:.*]]:5 = mpmd.fragment<mesh="b", origin=[]> (%arg1) {mpmd.keeps_scalars}
+// CHECK-NEXT:      %[[TWO:.*]] = stablehlo.constant dense<2.0
+// CHECK-NEXT:      %[[BY:.*]] = stablehlo.broadcast_in_dim %[[TWO]]
+// CHECK-NEXT:      %[[TWICE:.*]] = stablehlo.multiply %{{.*}}, %[[BY]]
+// CHECK-NEXT:      %[[ONE:.*]] = stablehlo.constant dense<1.0
+// CHECK-NEXT:      %[[TWO1:.*]] = stablehlo.constant dense<2.0
+// CHECK-NEXT:      %[[ZERO:.*]] = stablehlo.constant dense<0.0
+// CHECK-NEXT:      %[[ZERO1:.*]] = stablehlo.constant dense<0.0
+// CHECK-NEXT:      mpmd.return %[[ONE]], %[[TWICE]], %[[TWO1]], %[[ZERO]], %[[ZERO1]]
+// CHECK:         return %[[A]]#1, %[[A]]#0, %[[B]]#0, %[[B]]#1, %[[B]]#2, %[[B]]#3, %[[B]]#4
+func.func @constants(%x: !a, %y: !b) -> (!a, !sa, !sb, !b, !sb, !sb, !sb) attributes {topology = #topology} {
+  %0:2 = mpmd.fragment<mesh="a", origin=[]> (%x) (%p: !l) {
+    %one = stablehlo.constant dense<1.0> : !s
+    %two = stablehlo.constant dense<2.0> : !s
+    %by = stablehlo.broadcast_in_dim %two, dims = [] : (!s) -> !l
+    %w = stablehlo.multiply %p, %by : !l
+    mpmd.return %w, %one : !l, !s
+  } : (!a) -> (!a, !sa)
+  %1:5 = mpmd.fragment<mesh="b", origin=[]> (%y) (%p: !l) {
+    %two = stablehlo.constant dense<2.0> : !s
+    %zero = stablehlo.constant dense<0.0> : !s
+    %one = stablehlo.constant dense<1.0> : !s
+    %by = stablehlo.broadcast_in_dim %two, dims = [] : (!s) -> !l
+    %w = stablehlo.multiply %p, %by : !l
+    mpmd.return %one, %w, %two, %zero, %zero : !s, !l, !s, !s, !s
+  } : (!b) -> (!sb, !b, !sb, !sb, !sb)
+  return %0#0, %0#1, %1#0, %1#1, %1#2, %1#3, %1#4 : !a, !sa, !sb, !b, !sb, !sb, !sb
+}
+
+// Many constants, such as one for each microbatch, would cost the other mesh time.
+
+// CHECK-LABEL: func @many_constants
+// CHECK-NOT:     keeps_scalars
+// CHECK:         return
+func.func @many_constants(%x: !a, %y: !b) -> (!a, !b, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="a", origin=[]> (%x) (%p: !l) {
+    %w = stablehlo.sine %p : !l
+    mpmd.return %w : !l
+  } : (!a) -> !a
+  %1:10 = mpmd.fragment<mesh="b", origin=[]> (%y) (%p: !l) {
+    %w = stablehlo.sine %p : !l
+    %c0 = stablehlo.constant dense<0.0> : !s
+    %c1 = stablehlo.constant dense<1.0> : !s
+    %c2 = stablehlo.constant dense<2.0> : !s
+    %c3 = stablehlo.constant dense<3.0> : !s
+    %c4 = stablehlo.constant dense<4.0> : !s
+    %c5 = stablehlo.constant dense<5.0> : !s
+    %c6 = stablehlo.constant dense<6.0> : !s
+    %c7 = stablehlo.constant dense<7.0> : !s
+    %c8 = stablehlo.constant dense<8.0> : !s
+    mpmd.return %w, %c0, %c1, %c2, %c3, %c4, %c5, %c6, %c7, %c8 : !l, !s, !s, !s, !s, !s, !s, !s, !s, !s
+  } : (!b) -> (!b, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb)
+  return %0, %1#0, %1#1, %1#2, %1#3, %1#4, %1#5, %1#6, %1#7, %1#8, %1#9 : !a, !b, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb, !sb
+}
+
 // What nothing reads goes, and becomes no fragment without results.
 
 // CHECK-LABEL: func @unread_scalar

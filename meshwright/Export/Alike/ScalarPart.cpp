@@ -123,3 +123,25 @@ void mpmd::replaceByParts(FragmentOp fragment, const ScalarPart &part,
     results.push_back(part.results.test(index) ? *nextScalar++ : *nextOfCore++);
   rewriter.replaceOp(fragment, results);
 }
+
+stablehlo::ConstantOp mpmd::getReturnedScalar(Operation *terminator,
+                                              unsigned index) {
+  auto constant =
+      terminator->getOperand(index).getDefiningOp<stablehlo::ConstantOp>();
+  bool isScalar =
+      constant && cast<ShapedType>(constant.getType()).getRank() == 0;
+  return isScalar ? constant : stablehlo::ConstantOp();
+}
+
+void mpmd::separateReturnedScalars(FragmentOp fragment,
+                                   RewriterBase &rewriter) {
+  Operation *terminator = fragment.getBody()->getTerminator();
+  rewriter.setInsertionPoint(terminator);
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (auto constant =
+            getReturnedScalar(terminator, operand.getOperandNumber())) {
+      operand.set(rewriter.clone(*constant)->getResult(0));
+      if (constant->use_empty())
+        rewriter.eraseOp(constant);
+    }
+}

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_EXPORT_ALIKE_SCALARPART_H
 
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,6 +35,12 @@ FragmentOp makeCore(FragmentOp fragment, const ScalarPart &part,
 /// comes first, and is left out if it has no results.
 void replaceByParts(FragmentOp fragment, const ScalarPart &part,
                     FragmentOp core, RewriterBase &rewriter);
+
+/// The constant scalar that is returned at a position, if one is.
+stablehlo::ConstantOp getReturnedScalar(Operation *terminator, unsigned index);
+
+/// Gives each constant scalar that a fragment returns an op of its own, after all others.
+void separateReturnedScalars(FragmentOp fragment, RewriterBase &rewriter);
 
 } // namespace mlir::mpmd
 

@@ -38,9 +38,10 @@ from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.arguments import BY_POSITION
 from ..tracing.nnx_state import is_stateful
 from ..tracing.ops import broadcast
-from ..tracing.program import backward_order, count_microbatches
+from ..tracing.program import backward_order, count_microbatches, unrolls_loops
 from .cuts import cut, find_cuts
 from .loop import call_in_loop, can_loop
+from .losses import can_divide, with_losses
 from .mean import join_rows, mean
 from .microbatches import positions, shapes_of, split
 from .results import guarded
@@ -340,6 +341,8 @@ class _Calls:
         self._opens_alone = False
         # By leaf, which result of the call it is; None if it is none.
         self._positions: list[int | None] = []
+        # The leaves whose summands are divided before they are added.
+        self._divided: set[int] = set()
 
     def run(
         self,
@@ -425,7 +428,34 @@ class _Calls:
         if self._order != sorted(self._order):
             return traced.jaxpr, []  # The sum of a later call is not there yet.
         jaxpr, added = with_sums(traced.jaxpr, list(leaf_of), self._dtype)
+        jaxpr, losses = self._with_losses(jaxpr, leaf_of, added)
+        self._divided = {leaf_of[index] for index in losses}
+        added += [(index, [[index]]) for index in losses]
         return jaxpr, [(leaf_of[index], places) for index, places in added]
+
+    def _with_losses(
+        self,
+        jaxpr: Any,
+        leaf_of: Mapping[int, int],
+        added: Sequence[tuple[int, Sequence[Sequence[int]]]],
+    ) -> tuple[Any, list[int]]:
+        count, avals = len(self._order), jaxpr.out_avals
+        others = set(leaf_of).difference(index for index, _ in added)
+        wanted = {
+            index: count if self._kinds[leaf_of[index]] == _MEAN else 1
+            for index in sorted(others)
+            if avals[index].shape == ()
+            and jnp.issubdtype(avals[index].dtype, jnp.floating)
+        }
+        wanted = {
+            index: number
+            for index, number in wanted.items()
+            if can_divide(avals[index].dtype, number)
+        }
+        if count == 1 or not unrolls_loops():
+            return jaxpr, []
+        sums = [place for _, rows in added for row in rows for place in row]
+        return with_losses(jaxpr, wanted, sums, self._dtype)
 
     def _columns_in_loop(
         self,
@@ -537,6 +567,7 @@ class _Calls:
 
     def _total(self, leaf: int, kind: Any) -> Any:
         count = len(self._order)
+        kind = _SUM if leaf in self._divided else kind
         return join_rows(self._sums[leaf], lambda total: _mean(kind, total, count))
 
 

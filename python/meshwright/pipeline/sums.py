@@ -133,7 +133,7 @@ class _Sums:
             self.eqns[at], total = _added_inside(eqn, var, before)
         elif compat.transpose_count(eqn.source_info.name_stack):
             # A part of the stage of what it adds to: it counts as transposed, too.
-            added, total = _addition(eqn, var, before)
+            added, total = addition(eqn, var, before)
             self.additions += added
         else:
             return None
@@ -171,7 +171,7 @@ def _before_widening(var: Any, producer: Mapping[Any, int], eqns: Any) -> Any:
     at = compat.look_up(producer, var)
     if at is None or eqns[at].primitive is not jax.lax.convert_element_type_p:
         return var
-    (narrow,), is_part = eqns[at].invars, _is_transposed(eqns[at])
+    (narrow,), is_part = eqns[at].invars, is_transposed(eqns[at])
     # Not by promotion: JAX refuses that of 8 bits, and any if it is strict.
     is_wider = np.can_cast(narrow.aval.dtype, var.aval.dtype)
     return narrow if is_part and is_wider else var
@@ -283,7 +283,7 @@ def _pieces(
     while left:
         value = left.pop()
         at = compat.look_up(producer, value)
-        if at is None or not _is_transposed(eqns[at]):
+        if at is None or not is_transposed(eqns[at]):
             return None
         eqn = eqns[at]
         if eqn.primitive.name == "add_any":
@@ -297,7 +297,7 @@ def _pieces(
         if holes or not compat.is_zero(filling) or any(map(any, others)):
             return None
         maker = compat.look_up(producer, piece)
-        if maker is None or not _is_transposed(eqns[maker]):
+        if maker is None or not is_transposed(eqns[maker]):
             return None
         found.setdefault(int(start), []).append((int(start), piece, eqn))
     starts = sorted(found)
@@ -318,7 +318,7 @@ def _summands(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any]:
         value = left.pop()
         at = compat.look_up(producer, value)
         eqn = None if at is None else eqns[at]
-        if eqn is None or not _is_transposed(eqn):
+        if eqn is None or not is_transposed(eqn):
             return [var]
         if eqn.primitive.name == "add_any" or eqn.primitive in (broadcast_p, reduce_p):
             left += reversed(eqn.invars)
@@ -329,13 +329,13 @@ def _summands(var: Any, producer: Mapping[Any, int], eqns: Any) -> list[Any]:
     return found
 
 
-def _is_transposed(eqn: Any) -> bool:
+def is_transposed(eqn: Any) -> bool:
     if eqn.primitive is named_computation_p:
         return eqn.params["transpose_count"] > 0
     return bool(compat.transpose_count(eqn.source_info.name_stack))
 
 
-def _addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
+def addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
     """Operations at the place of another one that add to its result, and the sum."""
     made = []
 
@@ -356,7 +356,7 @@ def _added_inside(eqn: Any, var: Any, before: Any) -> tuple[Any, Any]:
     jaxpr = eqn.params["jaxpr"].jaxpr
     inner = jaxpr.outvars[eqn.outvars.index(var)]
     operand = compat.Var(before.aval)
-    added, sum_inside = _addition(eqn, inner, operand)
+    added, sum_inside = addition(eqn, inner, operand)
     body = compat.remade(
         eqn.params["jaxpr"],
         invars=[*jaxpr.invars, operand],

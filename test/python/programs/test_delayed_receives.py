@@ -108,8 +108,8 @@ def test_what_is_received_when_needed_leaves_the_live_microbatches_of_the_table(
         issued(lowered["0"], issue_order(Schedule(program), list(TOPOLOGY)).tolist())
         == table
     )
-    # Each mesh but the first holds one that waits.
-    assert simulated(lowered[""]) == [4, 4, 3, 2]
+    # The meshes between the first and the last hold one that waits.
+    assert simulated(lowered[""]) == [4, 4, 3, 1]
 
 
 def test_a_run_issues_what_the_account_counts(lowered, table):
@@ -127,8 +127,12 @@ def test_the_account_and_the_simulator_lose_what_was_received_early(lowered):
     for mesh in ("m0", "m1", "m2"):
         # The third mesh has lost an input; the second now keeps what it does not send.
         saved = INPUT if mesh == "m2" else 0
-        assert early[mesh].live_bytes - late[mesh].live_bytes == saved
-        assert before[mesh].peak_bytes - after[mesh].peak_bytes == saved
+        # And the zero that losses are added to, which all meshes have, is there or not.
+        for less in (
+            early[mesh].live_bytes - late[mesh].live_bytes,
+            before[mesh].peak_bytes - after[mesh].peak_bytes,
+        ):
+            assert saved <= less <= saved + np.float32().nbytes
 
 
 @pytest.mark.parametrize("bound", ["0", "auto"])
