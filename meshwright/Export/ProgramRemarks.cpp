@@ -41,6 +41,27 @@ static void remarkOn(ArrayRef<FragmentOp> units, ArrayRef<FragmentOp> largest) {
       << getDifference(unit, largest.front()).str();
 }
 
+/// Says why what is computed once is no part of the units that it is for, or comes after.
+static void remarkOnOnce(FragmentOp fragment, const AlikeUnits &alike) {
+  auto isUnit = [&](Operation *op) {
+    auto unit = dyn_cast_if_present<FragmentOp>(op);
+    return unit && isUserFragment(unit) && alike.hasOthers(unit);
+  };
+  bool isRead = llvm::any_of(fragment->getUsers(), isUnit);
+  bool reads = llvm::any_of(fragment->getOperands(), [&](Value operand) {
+    return isUnit(operand.getDefiningOp());
+  });
+  if (isRead == reads)
+    return;
+  remark::passed(fragment.getLoc(),
+                 remark::RemarkOpts::name("separate").category("programs"))
+      << describe(fragment) << " on mesh \""
+      << remark::metric("mesh", fragment.getMeshName())
+      << "\" is a separate program: it runs once, "
+      << (isRead ? "before the first" : "after the last")
+      << " microbatch, which would be another program than the others with it";
+}
+
 void mpmd::remarkOnPrograms(ModuleOp module,
                             ArrayRef<SmallVector<FragmentOp>> groups) {
   if (!module.getContext()->getRemarkEngine())
@@ -65,5 +86,9 @@ void mpmd::remarkOnPrograms(ModuleOp module,
         if (units.front() != largest.front())
           remarkOn(units, largest);
     }
+    for (ArrayRef<FragmentOp> group : groups)
+      if (FragmentOp first = group.front();
+          isInferredFragment(first) && first->getParentOp() == func)
+        remarkOnOnce(first, alike);
   }
 }

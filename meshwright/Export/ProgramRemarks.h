@@ -10,7 +10,8 @@
 namespace mlir::mpmd {
 
 /// Remarks of the category "programs": for units that differ in their microbatch
-/// and are not all in one of `groups`, in what a group differs from the largest.
+/// and are not all in one of `groups`, in what a group differs from the largest;
+/// and for what runs once for all of them, why it is separate.
 /// They cost nothing unless the user asked for remarks.
 void remarkOnPrograms(ModuleOp module,
                       ArrayRef<SmallVector<FragmentOp>> groups);

@@ -297,13 +297,29 @@ def test_no_mesh_needs_more_memory():
 
 
 def test_remarks_say_why_a_microbatch_has_a_program_of_its_own():
-    alike = lowered("1F1B", 2, 2, 4)
-    assert not [remark for remark in alike.remarks if remark.kind == "programs"]
     merged = lowered("1F1B", 2, 2, 4, mpmd_keep_units_alike=False)
-    texts = [str(remark) for remark in merged.remarks if remark.kind == "programs"]
-    assert len(texts) == 6
+    remarks = [remark for remark in merged.remarks if remark.kind == "programs"]
+    assert len(remarks) == 6 and all(remark.missed for remark in remarks)
     assert any(
         'on mesh "m0" is another program for microbatch 0 than for 1: they differ in '
-        "what they read" in text
-        for text in texts
+        "what they read" in str(remark)
+        for remark in remarks
     )
+
+
+def test_remarks_say_why_what_runs_once_is_separate():
+    alike = lowered("1F1B", 2, 2, 4)
+    remarks = [remark for remark in alike.remarks if remark.kind == "programs"]
+    assert not any(remark.missed for remark in remarks)
+    assert sorted(
+        (remark.mesh, when)
+        for remark in remarks
+        for when in ("before the first", "after the last")
+        if f"runs once, {when} microbatch, which would be another program"
+        in str(remark)
+    ) == [
+        (mesh, when)
+        for mesh in ("m0", "m1")
+        for when in ("after the last", "before the first")
+    ]
+    assert len(remarks) == 4
