@@ -585,6 +585,40 @@ def SinkCreateTokenIntoFragmentsPass
                            "::mlir::stablehlo::StablehloDialect"];
 }
 
+def SliceInUnitsPass : MpmdProgramPass<"mpmd-slice-in-units"> {
+  let summary = "Cuts batches in the scheduling units that read the parts";
+  let description = [{
+    Where an inferred fragment cuts a batch along its first dimension into parts of one
+    size for the units of several microbatches, each unit gets the whole batch and the
+    first row of its part, and cuts the part itself.
+
+    ```mlir
+    %0:2 = fragment<"m", []> (%x) {return %x[0:4], %x[4:8]}
+    %1 = fragment<"m", ["f"]> (%0#0) (%a) {call_counter = 0} {return %a * 2}
+    %2 = fragment<"m", ["f"]> (%0#1) (%a) {call_counter = 1} {return %a * 2}
+    // becomes
+    %0:2 = fragment<"m", []> () {return 0, 4}
+    %1 = fragment<"m", ["f"]> (%0#0, %x) (%i, %b) {call_counter = 0}
+      {return dynamic_slice(%b, %i) * 2}
+    %2 = fragment<"m", ["f"]> (%0#1, %x) (%i, %b) {call_counter = 1}
+      {return dynamic_slice(%b, %i) * 2}
+    ```
+
+    Acts on MPMD functions that are entry points. Leaves alone: parts along other
+    dimensions, of several sizes, that anything but units which are alike reads, of
+    anything but arguments of the program that are not donated, or whose rows the
+    devices of the mesh divide among themselves. Cost: linear in the operands and
+    results of fragments.
+  }];
+  let options = [
+    Option<"minParts", "min-parts", "int64_t", "2",
+           "Cut batches of at least this many parts; there is a kernel for each.">,
+  ];
+  let statistics = [
+    Statistic<"numParts", "num-parts", "Parts that units cut themselves">,
+  ];
+}
+
 def ValidateNoBackwardDepsPass
     : MpmdFunctionPass<"mpmd-validate-no-backward-deps"> {
   let summary = "Reports backward dependencies between meshes";

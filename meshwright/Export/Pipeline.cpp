@@ -21,6 +21,10 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
+/// A batch that is cut into fewer parts is cut once: the kernels that units would get take
+/// as long to compile as those that they replace.
+static constexpr int64_t kMinPartsToSlice = 16;
+
 static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   passes.addPass(createShareBodiesPass());
   passes.addNestedPass<func::FuncOp>(createCSEPass());
@@ -43,8 +47,13 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   MergeInferredFragmentsPassOptions merge;
   merge.keepUnitsAlike = options.keepUnitsAlike;
   passes.addNestedPass<func::FuncOp>(createMergeInferredFragmentsPass(merge));
-  if (options.keepUnitsAlike)
+  if (options.keepUnitsAlike) {
     passes.addNestedPass<func::FuncOp>(createRestoreDuplicateOperandsPass());
+    // The parts of a batch may wait in host memory, all of it may not.
+    if (options.offloadActivations.empty())
+      passes.addNestedPass<func::FuncOp>(
+          createSliceInUnitsPass({kMinPartsToSlice}));
+  }
 }
 
 static void addMarking(OpPassManager &passes, const ExportOptions &options) {

@@ -1,7 +1,7 @@
 """A stage has one program per direction, whatever the number of microbatches.
 
-What is computed once, the parts of the batch, the zeros that sums start from, and the
-update, is apart from them.
+What is computed once, the zeros that sums start from and the update, is apart from
+them, and batches of many parts are cut by the programs that read these.
 """
 
 import collections
@@ -323,3 +323,55 @@ def test_remarks_say_why_what_runs_once_is_separate():
         for when in ("after the last", "before the first")
     ]
     assert len(remarks) == 4
+
+
+def test_batches_are_cut_by_the_programs_that_read_them():
+    text = lowered("1F1B", 2, 2, 16).as_text()
+    functions = text.split("  func.func @")[1:]
+    cutting = [body.split("(")[0] for body in functions if "slice %arg" in body]
+    # The backward of the first layer reads its input, too.
+    assert [name.split("_", 1)[1].split("_call")[0] for name in cutting] == [
+        "stage0_fwd",
+        "stage1_fwd",
+        "stage0_bwd",
+    ]
+    once = [body for body in functions if "_inferred" in body.split("(")[0]]
+    assert sum("() ->" in body for body in once) == 2
+
+
+def test_a_batch_that_is_donated_is_cut_once():
+    config = mw.make_config(
+        two_meshes(), partitioning_options={"mpmd_pipeline_schedule": "1F1B"}
+    )
+    step = mw.jit(make_step(2, 16), config, donate_argnums=(2, 3))
+    program = step.lower(*initial(2), *batch(16))
+    assert names(program) == names(lowered("1F1B", 2, 2, 16))
+    assert "dynamic_slice" not in program.as_text()
+
+
+def test_a_batch_with_divided_rows_is_cut_once():
+    """And gives the numbers of one device."""
+    devices = np.array(jax.devices()[:4]).reshape(2, 2)
+    meshes = {f"m{n}": jax.sharding.Mesh(devices[n], ("x",)) for n in range(2)}
+    rows = jax.sharding.PartitionSpec("x")
+    arguments = (*initial(2), *batch(16))
+    step = mw.jit(
+        make_step(2, 16),
+        mw.make_config(meshes),
+        in_shardings=(None, None, rows, rows),
+    )
+    program = step.lower(*arguments)
+    assert "dynamic_slice" not in program.as_text()
+    compiled = program.compile()
+    *_, found = compiled(*compiled.place(*arguments))
+    *_, expected = jax.jit(make_step(2, 16))(*arguments)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_numbers_of_many_microbatches_are_those_of_jit():
+    """Whose programs cut the batch."""
+    program = compiled("1F1B", 2, 2, 16)
+    arguments = (*initial(2), *batch(16))
+    *_, found = program(*program.place(*arguments))
+    *_, expected = jax.jit(make_step(2, 16))(*arguments)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
