@@ -595,7 +595,25 @@ class Backward:
             # Such as the largest element of an input that a rule of a derivative finds.
             self._homes[index] = homes = self._find_homes(index, given)
             found = [max(homes)] if homes else found
+        if found and self._is_chain and item.transposes == 1:
+            # It reads the derivative of the loss, which is in the last stage.
+            found += self._stages_of_originals(item, operands)
         self._stage[index] = max(found, default=None)
+
+    def _stages_of_originals(self, item: Item, operands: Sequence[int]) -> list[int]:
+        """The stages of forward operations of the same kind that read the same.
+
+        Such as where a loss multiplies by a mask that the first stage has made.
+        """
+        items, readers = self._flat.items, self._table.readers
+        return present(
+            self._stage[reader]
+            for operand in operands
+            for reader in readers[operand]
+            if not items[operand].transposes
+            and not items[reader].transposes
+            and items[reader].eqn.primitive is item.eqn.primitive
+        )
 
     def _summed_up(self, index: int, given: list[int], last: int) -> int | None:
         """The stage of a number that is made of what can be moved, if it is one."""

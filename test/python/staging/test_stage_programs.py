@@ -108,6 +108,30 @@ def test_recomputed_layers_that_read_a_mask_and_add_to_the_loss(policy):
     close(mw.jit(step, CONFIG)(layers, x, tokens), jax.jit(step)(layers, x, tokens))
 
 
+@pytest.mark.parametrize("masks", [jnp.multiply, lambda m, x: jnp.where(m > 0, x, 0)])
+def test_a_loss_that_is_masked_as_its_input_was(masks):
+    """The mask is made in the first stage; the backward pass begins in the last."""
+
+    def loss(weights, x):
+        mask = jnp.tanh(jnp.sign(x))
+        hidden = mw.stage_boundary(jnp.tanh(masks(mask, x) @ weights[0]))
+        return masks(mask, (jnp.tanh(hidden @ weights[1]) - x) ** 2).mean()
+
+    weights = [jnp.eye(8) / 2] * 2
+    x = jnp.linspace(-1, 1, 32).reshape(4, 8)
+    step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
+    lowered = mw.jit(step, CONFIG).lower(weights, x)
+    assert lowered.function_mesh_assignment.input_meshes[0] == list(MESHES)
+    assert lowered.function_mesh_assignment.output_meshes[1] == list(MESHES)
+    sent = [
+        item["bytes"]
+        for item in lowered.partitioning_result.program["items"]
+        if item["kind"] == "transfer"
+    ]
+    assert max(sent) <= x.nbytes  # No gradient of a weight.
+    close(mw.jit(step, CONFIG)(weights, x), jax.jit(step)(weights, x))
+
+
 def test_loops_of_calls():
     def model(w, x):
         return jnp.tanh(mw.stage_boundary(jnp.tanh(x @ w)) @ w)
