@@ -372,16 +372,17 @@ class MpmdWrapped:
     def _lower(
         self, traced: MpmdTraced, types: Any, external: Mapping[int, Any]
     ) -> Lowered:
-        lowered = layers_lower.lower(
-            traced,
-            types,
-            self._plain_options,
-            self.name,
-            self.mpmd_config,
-            self._requested,
-            external,
-            self._reported,
-        )
+        with collector.paused():
+            lowered = layers_lower.lower(
+                traced,
+                types,
+                self._plain_options,
+                self.name,
+                self.mpmd_config,
+                self._requested,
+                external,
+                self._reported,
+            )
         lowered.log_messages(self._reported)
         self._lowered = self._key(traced, types, external), lowered
         return lowered

@@ -159,7 +159,6 @@ class RequestedShardings:
     tie_state: bool = False
 
 
-@collector.paused()
 def lower_traced(
     traced: jax.stages.Traced,
     name: str,
