@@ -298,7 +298,7 @@ static LogicalResult checkShape(func::FuncOp func, const ScheduleOption &option,
     return func.emitError()
            << "schedule " << option.getName() << " has "
            << index.getMicrobatchCount() << " microbatches, but the program "
-           << shape.microbatches << "; make it for that many";
+           << shape.microbatches << "; expected as many";
   return success();
 }
 

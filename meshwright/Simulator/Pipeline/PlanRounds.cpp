@@ -73,6 +73,8 @@ int64_t *ListRounds::findFirst(Firsts &firsts, const Action &action) const {
 
 /// Lists the first round by stage and kind, and by microbatch modulo those of a round.
 bool ListRounds::listFirsts(Firsts &firsts) const {
+  if (shift > mesh.length)
+    return false;
   for (const Action &action : list.slice(mesh.begin, mesh.length)) {
     auto [entry, isNew] =
         firsts.try_emplace({action.stage, static_cast<int>(action.kind)});

@@ -386,7 +386,9 @@ def place_stages(config: Config, found: Found) -> dict[int, str]:
     meshes = [mesh for mesh in config.topology if not is_cpu_mesh(mesh)]
     given = config.stage_to_mesh
     where = f"{found.places[0]}: stage_boundary: " if found.places else ""
-    what = f"{found.count} stages, divided at {_listed(found.places)}"
+    what = f"{found.count} stages"
+    if found.places:
+        what += f", divided at {_listed(found.places)}"
     if not meshes and given is None:
         raise ValueError(
             f"{where}{what}, but all meshes of the topology end in {CPU_MESH_SUFFIX}, "

@@ -18,7 +18,7 @@ func.func @reports_a_number_of_rows_that_does_not_fit(%x: !m0) -> !m0 attributes
 !m0 = !mpmd.mesh_tensor<"m0", tensor<4xf32>>
 #topology = #mpmd.topology<<"m0": <["x"=2]>>, <"m0/cpu": <["x"=2]>>, <"m1": <["x"=2]>>>
 
-// expected-error@+1 {{two-meshes.csv has 2 microbatches, but the program 3; make it for that many}}
+// expected-error@+1 {{two-meshes.csv has 2 microbatches, but the program 3; expected as many}}
 func.func @reports_a_number_of_microbatches_that_does_not_fit(%x: !m0) -> !m0 attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m0", origin=["f"]> (%x) {call_counter = 2 : ui32} (%a: !l) {
     mpmd.return %a : !l

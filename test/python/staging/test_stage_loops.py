@@ -224,6 +224,19 @@ def test_a_scan_of_no_trips_changes_nothing():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+def test_a_schedule_needs_stages_in_a_scan_of_no_trips():
+    def layers(ws, x):
+        def layer(h, w):
+            return mw.stage_boundary(jnp.tanh(h @ w)), None
+
+        return jax.lax.scan(layer, x, ws)[0].sum()
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = mw.make_config(MESHES, max_loop_trips=2, pipeline_schedule=schedule)
+    with pytest.raises(ValueError, match="0 stages: schedule 1F1B needs"):
+        mw.jit(jax.grad(layers), config).lower(np.zeros((0, WIDTH, WIDTH), "f"), X)
+
+
 def test_a_loop_that_goes_on_fails():
     step = mw.jit(descent, mw.make_config(MESHES, max_loop_trips=2))
     with pytest.raises(Exception, match="did not end within max_loop_trips of 2"):
