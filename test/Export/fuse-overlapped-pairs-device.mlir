@@ -147,3 +147,75 @@ func.func @hides_in_late_halves(%x: !m, %w: !w) -> (!m, !m, !m) attributes {topo
   } : (!m, !w) -> !m
   return %0, %2, %3 : !m, !m, !m
 }
+
+// -----
+
+!l = tensor<4x4xf32>
+!m = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{}, {"x"}]>>
+!w = !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@mesh, [{"x"}, {}]>>
+!n = !mpmd.mesh_tensor<"n", tensor<4x4xf32>>
+#topology = #mpmd.topology<<"m": <["x"=2]>>, <"n": <["x"=2]>>>
+
+sdy.mesh @mesh = <["x"=2]>
+
+// While the sums of microbatches 1 and 2 take the wire, each could hide a late half. With
+// that of microbatch 2 that half would make "n" wait, and the program longer than with
+// all halves at the end; with that of microbatch 1 the program is shorter.
+// CHECK-LABEL: func @waits_for_no_late_half_at_the_end
+// CHECK:         mpmd.fragment<mesh="m", origin=["f", "g"(1)]>
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]>
+// CHECK-SAME:      mpmd.overlapped = [{origin = [#mpmd.user_origin<"g"(1)>], results = 1 : i64}, {origin = [#mpmd.user_origin<"g"(1)>], results = 1 : i64}]
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> {{.*}}call_counter = 2 : ui32, split_keep_transferred
+// CHECK:         mpmd.fragment<mesh="n"
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> {{.*}}call_counter = 1 : ui32, split_drop_transferred
+// CHECK:         mpmd.fragment<mesh="m", origin=["g"(1)]> {{.*}}call_counter = 2 : ui32, split_drop_transferred
+// Counted in operations no half waits.
+// WORK-LABEL:  func @waits_for_no_late_half_at_the_end
+// WORK-COUNT-2:  split_drop_transferred
+func.func @waits_for_no_late_half_at_the_end(%x: !m, %w: !w) -> (!m, !m, !m, !m, !n) attributes {topology = #topology} {
+  %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x, %w) {call_counter = 4 : ui32, mpmd.overlap = array<i64: 0, 0>} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %1 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x) {call_counter = 0 : ui32, split_keep_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.log %a : !l
+    mpmd.return %9 : !l
+  } : (!m) -> !m
+  %2 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%1) {call_counter = 0 : ui32, split_drop_transferred, mpmd.overlap = array<i64: 0, 1>} (%a: !l) {
+    %9 = stablehlo.dot_general %a, %a, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [1] : (tensor<4xf32>) -> !l
+    %11 = stablehlo.dot_general %10, %10, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<4xf32>) -> !l
+    mpmd.return %12 : !l
+  } : (!m) -> !m
+  %3 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x, %w) {call_counter = 1 : ui32, split_keep_transferred} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %4 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%3) {call_counter = 1 : ui32, split_drop_transferred} (%a: !l) {
+    %9 = stablehlo.dot_general %a, %a, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [1] : (tensor<4xf32>) -> !l
+    %11 = stablehlo.dot_general %10, %10, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<4xf32>) -> !l
+    mpmd.return %12 : !l
+  } : (!m) -> !m
+  %5 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%x, %w) {call_counter = 2 : ui32, split_keep_transferred} (%a: !l, %b: !l) {
+    %9 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %9 : !l
+  } : (!m, !w) -> !m
+  %6 = mpmd.fragment<mesh="m", origin=["g"(1)]> (%5) {call_counter = 2 : ui32, split_drop_transferred} (%a: !l) {
+    %9 = stablehlo.dot_general %a, %a, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %10 = stablehlo.broadcast_in_dim %9, dims = [1] : (tensor<4xf32>) -> !l
+    %11 = stablehlo.dot_general %10, %10, batching_dims = [1] x [1], contracting_dims = [0] x [0] : (!l, !l) -> tensor<4xf32>
+    %12 = stablehlo.broadcast_in_dim %11, dims = [1] : (tensor<4xf32>) -> !l
+    mpmd.return %12 : !l
+  } : (!m) -> !m
+  %7 = mpmd.transfer %5 : (!m) -> !n
+  %8 = mpmd.fragment<mesh="n", origin=["h"(1)]> (%7) {call_counter = 2 : ui32} (%a: !l) {
+    %9 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    %10 = stablehlo.dot_general %9, %a, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    %11 = stablehlo.dot_general %10, %a, contracting_dims = [1] x [0] : (!l, !l) -> !l
+    mpmd.return %11 : !l
+  } : (!n) -> !n
+  return %0, %2, %4, %6, %8 : !m, !m, !m, !m, !n
+}

@@ -40,9 +40,10 @@ struct Event {
 
 class Chooser {
 public:
-  Chooser(const BlockGraph &graph, ArrayRef<std::vector<unsigned>> queues,
-          ArrayRef<double> seconds, ArrayRef<OverlapCandidate> candidates,
-          const LateHalves &late, ArrayRef<MeshRules> rules);
+  Chooser(const BlockGraph &graph, const EdgeTable &readers,
+          ArrayRef<std::vector<unsigned>> queues, ArrayRef<double> seconds,
+          ArrayRef<OverlapCandidate> candidates, const LateHalves &late,
+          ArrayRef<MeshRules> rules, const Deadline &deadline);
 
   OverlapChoice choose();
 
@@ -64,7 +65,9 @@ private:
   bool isReady(const OverlapCandidate &candidate) const;
   double getEnd(unsigned op) const;
   double getStart(ArrayRef<unsigned> ops) const;
-  bool startPostponed(Mesh &mesh, unsigned number, double now, double gap);
+  double getLatestEnd(ArrayRef<unsigned> ops) const;
+  bool startPostponed(Mesh &mesh, unsigned number, double now, double gap,
+                      double slack);
   bool startWithPostponed(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops,
                           double time, double now);
   void start(Mesh &mesh, unsigned number, ArrayRef<unsigned> ops, double stop);
@@ -80,8 +83,9 @@ private:
   ArrayRef<double> seconds;
   ArrayRef<OverlapCandidate> candidates;
   const LateHalves &late;
+  const Deadline &deadline;
   std::vector<double> endOf; ///< Of what has started.
-  EdgeTable readers;
+  const EdgeTable &readers;
   std::vector<unsigned> pending; ///< Uses whose producers have not finished.
   std::vector<unsigned> meshOf, candidateOf;
   /// Uses of a candidate's members by each other.
@@ -99,17 +103,16 @@ private:
 };
 } // namespace
 
-Chooser::Chooser(const BlockGraph &graph,
+Chooser::Chooser(const BlockGraph &graph, const EdgeTable &readers,
                  ArrayRef<std::vector<unsigned>> queues,
                  ArrayRef<double> seconds,
                  ArrayRef<OverlapCandidate> candidates, const LateHalves &late,
-                 ArrayRef<MeshRules> rules)
-    : seconds(seconds), candidates(candidates), late(late),
-      endOf(graph.size(), kNever), readers(graph.getReaders()),
-      pending(graph.size()), meshOf(graph.size(), kNone),
-      candidateOf(graph.size(), kNone), numInner(candidates.size(), 0),
-      graph(graph), isOpen(candidates.size(), true),
-      isChosen(candidates.size(), false) {
+                 ArrayRef<MeshRules> rules, const Deadline &deadline)
+    : seconds(seconds), candidates(candidates), late(late), deadline(deadline),
+      endOf(graph.size(), kNever), readers(readers), pending(graph.size()),
+      meshOf(graph.size(), kNone), candidateOf(graph.size(), kNone),
+      numInner(candidates.size(), 0), graph(graph),
+      isOpen(candidates.size(), true), isChosen(candidates.size(), false) {
   for (auto [number, candidate] : llvm::enumerate(candidates))
     for (unsigned member : candidate.members)
       candidateOf[member] = number;
@@ -178,17 +181,27 @@ double Chooser::getStart(ArrayRef<unsigned> ops) const {
   return start;
 }
 
-/// Starts what has waited longest, if there is a gap for it or too much waits. Returns
-/// whether the mesh is taken; it is also while too much waits for operands.
+/// When ops of one fragment have to have ended.
+double Chooser::getLatestEnd(ArrayRef<unsigned> ops) const {
+  double left = 0;
+  for (unsigned op : ops)
+    left = std::max(left, deadline.timeLeft[op]);
+  return deadline.end - left;
+}
+
+/// Starts what has waited longest, if there is a gap for it, or too much waits. What is
+/// next has a slack, by which it may start later than now. Returns whether the mesh is
+/// taken; it is also while too much waits for operands.
 bool Chooser::startPostponed(Mesh &mesh, unsigned number, double now,
-                             double gap) {
+                             double gap, double slack) {
   if (mesh.waiting.empty())
     return false;
   unsigned op = mesh.waiting.front();
   bool isFull = mesh.waiting.size() > mesh.rules.postponement.most;
   if (pending[op] > 0)
     return isFull;
-  if (!isFull && gap < mesh.rules.postponement.share * seconds[op])
+  if (!isFull && (gap < mesh.rules.postponement.share * seconds[op] ||
+                  std::max(gap, slack) < seconds[op]))
     return false;
   mesh.waiting.pop_front();
   start(mesh, number, op, now + seconds[op]);
@@ -214,13 +227,15 @@ bool Chooser::startWithPostponed(Mesh &mesh, unsigned number,
   if (mesh.rules.lateUse < least || pending[half] > 0)
     return false;
   double hidden = late.getHidden(ops, half);
-  if (hidden <= 0)
+  double added = seconds[half] - hidden;
+  double stop = now + time + added;
+  if (hidden <= 0 || (added > 0 && stop > getLatestEnd(ops)))
     return false;
   mesh.waiting.pop_front();
   withLate.emplace_back(ops.front(), half);
   SmallVector<unsigned, 3> all(ops);
   all.push_back(half);
-  start(mesh, number, all, now + time + seconds[half] - hidden);
+  start(mesh, number, all, stop);
   return true;
 }
 
@@ -234,7 +249,7 @@ void Chooser::advance(unsigned number, double now) {
     mesh.queue = mesh.queue.drop_front();
   }
   if (mesh.queue.empty()) {
-    startPostponed(mesh, number, now, kNever);
+    startPostponed(mesh, number, now, kNever, kNever);
     return;
   }
   unsigned head = mesh.queue.front();
@@ -246,7 +261,8 @@ void Chooser::advance(unsigned number, double now) {
   double time = isPair ? candidates[candidate].seconds : seconds[head];
   bool isStarted = canStart && startWithPostponed(mesh, number, ops, time, now);
   if (!isStarted &&
-      startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now))
+      startPostponed(mesh, number, now, canStart ? -1 : getStart(ops) - now,
+                     getLatestEnd(ops) - time - now))
     return;
   if (!canStart) {
     if (!isPair || pending[head] > 0 || mesh.waitsSince)
@@ -344,11 +360,12 @@ OverlapChoice Chooser::choose() {
   return {std::move(isChosen), std::move(withLate), std::move(order), end};
 }
 
-OverlapChoice mpmd::chooseOverlaps(const BlockGraph &graph,
-                                   ArrayRef<std::vector<unsigned>> queues,
-                                   ArrayRef<double> seconds,
-                                   ArrayRef<OverlapCandidate> candidates,
-                                   const LateHalves &late,
-                                   ArrayRef<MeshRules> rules) {
-  return Chooser(graph, queues, seconds, candidates, late, rules).choose();
+OverlapChoice mpmd::chooseOverlaps(
+    const BlockGraph &graph, const EdgeTable &readers,
+    ArrayRef<std::vector<unsigned>> queues, ArrayRef<double> seconds,
+    ArrayRef<OverlapCandidate> candidates, const LateHalves &late,
+    ArrayRef<MeshRules> rules, const Deadline &deadline) {
+  return Chooser(graph, readers, queues, seconds, candidates, late, rules,
+                 deadline)
+      .choose();
 }

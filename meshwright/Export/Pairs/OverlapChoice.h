@@ -36,6 +36,10 @@
 //
 //     apart  |BBB|BBB|WW|WW|      together  |BBB|BBBW|WW|
 //
+// No half that waits makes what runs next so late that the program cannot end in time,
+// by the longest path from there: the last gradients of inputs travel through all meshes,
+// and halves that they would wait for run while their meshes wait for them.
+//
 // Transfers take their time, and wait for each other: a mesh has one way out and one way
 // in, and the transfer that could start first has both first.
 //
@@ -102,6 +106,13 @@ struct LateHalves {
       getHidden;
 };
 
+/// When a program should end.
+struct Deadline {
+  double end;
+  ArrayRef<double>
+      timeLeft; ///< After each op, by position (`measureTimeLeft`).
+};
+
 struct OverlapChoice {
   std::vector<bool> isChosen; ///< Of each candidate: should be one fragment.
   /// Fragments, or the first of pairs, each with the late half with which it should be
@@ -112,14 +123,15 @@ struct OverlapChoice {
   double end; ///< When the program has ended.
 };
 
-/// Says for each candidate whether it should be one fragment. `queues` are the positions
-/// of the fragments of each mesh, in order, `seconds` what each op takes, `rules` those
-/// of each queue.
-OverlapChoice chooseOverlaps(const BlockGraph &graph,
+/// Says for each candidate whether it should be one fragment. `readers` are those of the
+/// graph, `queues` the positions of the fragments of each mesh, in order, `seconds` what each op takes, `rules` those
+/// of each queue. The program may end later than it should.
+OverlapChoice chooseOverlaps(const BlockGraph &graph, const EdgeTable &readers,
                              ArrayRef<std::vector<unsigned>> queues,
                              ArrayRef<double> seconds,
                              ArrayRef<OverlapCandidate> candidates,
-                             const LateHalves &late, ArrayRef<MeshRules> rules);
+                             const LateHalves &late, ArrayRef<MeshRules> rules,
+                             const Deadline &deadline);
 
 } // namespace mlir::mpmd
 

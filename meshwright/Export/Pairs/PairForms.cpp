@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/Pairs/PairForms.h"
+#include "meshwright/Export/Pairs/TimeLeft.h"
 #include "llvm/ADT/STLExtras.h"
+#include <limits>
 #include <utility>
 
 using namespace mlir;
@@ -21,7 +23,7 @@ template <typename Visit>
 static void forEachPostponement(LateUse use, Visit visit) {
   for (unsigned most : {2u, 4u, 8u})
     for (double share : {0.25, 0.5})
-      for (unsigned reserve : {0u, most / 2, most})
+      for (unsigned reserve : {0u, most})
         if (reserve == 0 || use == LateUse::Busy)
           visit(Postponement{most, share, reserve});
 }
@@ -33,11 +35,14 @@ public:
   Form(bool early, const BlockGraph &graph,
        ArrayRef<std::vector<unsigned>> queues, ArrayRef<double> seconds,
        const LateHalves &late, ArrayRef<PairForms> pairs)
-      : graph(graph), queues(queues), seconds(seconds), late(late) {
+      : graph(graph), readers(graph.getReaders()), queues(queues),
+        seconds(seconds), late(late) {
     for (const PairForms &forms : pairs) {
       isEarly.push_back(forms.early && (early || !forms.whole));
       candidates.push_back(isEarly.back() ? *forms.early : *forms.whole);
     }
+    timeLeft = measureTimeLeft(graph, readers, queues, seconds, candidates,
+                               late.isLate);
   }
 
   void choose();
@@ -58,21 +63,26 @@ private:
   bool attempt(ArrayRef<MeshRules> rules);
 
   const BlockGraph &graph;
+  EdgeTable readers;
   ArrayRef<std::vector<unsigned>> queues;
   ArrayRef<double> seconds;
   const LateHalves &late;
   std::vector<OverlapCandidate> candidates;
-  double shortest = 0; ///< Of the ends that were taken.
+  std::vector<double> timeLeft;
+  /// Of the ends that were taken.
+  double shortest = std::numeric_limits<double>::infinity();
 };
 } // namespace
 
 bool Form::attempt(ArrayRef<MeshRules> rules) {
-  OverlapChoice found =
-      chooseOverlaps(graph, queues, seconds, candidates, late, rules);
+  // One that ends later is no shorter.
+  Deadline deadline{shortest * (1 - kEqual), timeLeft};
+  OverlapChoice found = chooseOverlaps(graph, readers, queues, seconds,
+                                       candidates, late, rules, deadline);
   auto count = [](const OverlapChoice &of) {
     return llvm::count(of.isChosen, true) + of.withLate.size();
   };
-  bool isShorter = found.end < shortest * (1 - kEqual);
+  bool isShorter = found.end < deadline.end;
   bool isLonger = found.end > shortest * (1 + kEqual);
   if (isLonger || (!isShorter && count(found) <= count(choice)))
     return false;
@@ -83,8 +93,7 @@ bool Form::attempt(ArrayRef<MeshRules> rules) {
 
 void Form::choose() {
   SmallVector<MeshRules> rules(queues.size());
-  choice = chooseOverlaps(graph, queues, seconds, candidates, late, rules);
-  shortest = choice.end;
+  attempt(rules);
   auto attemptForAll = [&](auto change) {
     SmallVector<MeshRules> others(rules);
     llvm::for_each(others, change);

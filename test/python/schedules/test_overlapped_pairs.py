@@ -134,19 +134,16 @@ def test_late_halves_hide_what_is_in_no_pair():
     )
 
 
-def test_late_halves_hide_what_pairs_do_not():
-    """On TPUs exchanges wait for nearly all kernels of a forward and an early half."""
+def test_no_late_half_makes_the_last_backwards_late():
+    """While the pipeline drains, meshes would wait for halves of their neighbours."""
     schedule = "CombinedInterleaved1F1B"
     lowered = lower(schedule, mpmd_schedule_device="tpu-v5p")
-    # Two fragments of other microbatches are the second part: stages 0 to 3 and 4 to 7.
-    assert any(
-        len(pair["overlapped"][1]["origins"]) == 2 for pair in find_pairs(lowered)
-    )
     apart = lower(
         schedule, mpmd_schedule_device="tpu-v5p", mpmd_fuse_overlapped_pairs=False
     )
     steps = [each.simulate("tpu-v5p").makespan_s for each in (lowered, apart)]
-    assert steps[0] < 0.9 * steps[1]
+    # With halves that join whatever runs next, 0.862.
+    assert steps[0] < 0.856 * steps[1]
     assert_close(train(lowered, schedule), train_plainly(8, 1))
 
 
