@@ -1,4 +1,4 @@
-"""What `meshwright partition` writes behind the last phase."""
+"""What `meshwright partition` writes after the last phase."""
 
 import collections
 import json
@@ -190,3 +190,27 @@ def test_phases_in_the_wrong_order_are_refused(tools):
     )
     assert done.returncode == 1
     assert "comes after" in done.stderr
+
+
+def test_bytecode_says_nothing_about_the_order_of_uses(tools, exported, tmp_path):
+    program = PROGRAMS / "mpmd" / "gpt_4_4_4.mlir"
+    tools.check(
+        "meshwright",
+        "partition",
+        program,
+        f"--config={program.with_suffix('.json')}",
+        "--schedule=1F1B",
+        "--emit-bytecode",
+        f"-o={tmp_path / 'out'}",
+    )
+    written = []
+    for path in (
+        tmp_path / "out" / "partitioned.mlirbc",
+        exported("gpt_4_4_4") / "partitioned.mlir",
+    ):
+        file = tmp_path / f"from{path.suffix}"
+        options = ["--strip-debuginfo", "--emit-bytecode", "-o", file]
+        tools.check("mpmd-opt", path, *options)
+        written.append(file.read_bytes())
+    # A text has no order of uses, and bytecode would have one for each value.
+    assert written[0] == written[1]
