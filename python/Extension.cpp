@@ -174,15 +174,18 @@ const TextResult &Result::getWhole() {
   return texts;
 }
 
-/// The text of a partitioned program, which few ask for.
-static nb::object printModule(Result &result) {
-  const std::string &module = result.getWhole().module;
+static nb::object printAsText(std::string_view module) {
   std::vector<TextDiagnostic> diagnostics;
   std::optional<std::string> text =
       withoutLock([&] { return printBytecode(module, diagnostics); });
   if (!text)
     raise(diagnostics);
   return decode(*text);
+}
+
+/// The text of a partitioned program, which few ask for.
+static nb::object printModule(Result &result) {
+  return printAsText(result.getWhole().module);
 }
 
 /// JSON, and the same for people.
@@ -398,6 +401,13 @@ NB_MODULE(_meshwright, m) {
            "Runs all other phases, with rules beside those of the "
            "configuration. The Result.");
 
+  m.def(
+      "print_bytecode",
+      [](const nb::bytes &module) { return printAsText(viewText(module)); },
+      nb::arg("module"),
+      "The text, with locations, of a module that Meshwright wrote as "
+      "bytecode. "
+      "Raises PartitionError.");
   m.def("explain_sharding", &explainSharding, nb::arg("module"),
         nb::arg("config"), nb::arg("value"), nb::arg("merge_rules"),
         nb::arg("schedule_rules"),

@@ -144,9 +144,10 @@ def test_shardings_of_several_devices_stay(partition, tmp_path):
     assert 'sdy.mesh @mesh = <["x"=2]>' in read_artifact(encoder)
 
 
-def test_plain_fragments_run(partition, tmp_path):
-    """What they leave out is in schedule.json."""
-    assert partition(FIRST, "--plain").returncode == 0
+@pytest.mark.parametrize("options", [["--plain"], ["--emit-bytecode"]])
+def test_other_forms_of_fragments_run(options, partition, tmp_path):
+    """What plain ones leave out is in schedule.json."""
+    assert partition(FIRST, *options).returncode == 0
     program, fragments = runtime.read_folder(tmp_path / "out")
     device = jax.devices()[:1]
     meshes = {name: Mesh(device, ("x",)) for name in ("m1", "m2")}
@@ -160,7 +161,7 @@ def test_plain_fragments_run(partition, tmp_path):
 
 def test_portable_folder_is_not_for_the_runtime(partition, tmp_path):
     assert partition(FIRST, "--portable").returncode == 0
-    with pytest.raises(runtime.ProgramError, match="without --emit-bytecode and"):
+    with pytest.raises(runtime.ProgramError, match="without --portable"):
         runtime.read_folder(tmp_path / "out")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports aot jaxapi core.
+"""Imports aot compiler jaxapi core.
 
 A program as read: checked, planned, step by step.
 """

@@ -7,6 +7,7 @@ import json
 import os
 import re
 
+from ...compiler.native import extension
 from .errors import ProgramError
 from .schedule_form import check_names
 from .schedule_ranges import write_out
@@ -19,7 +20,7 @@ def read_folder(folder: str | os.PathLike) -> tuple[dict, dict[str, str]]:
     """Reads a partitioned program for :func:`load`.
 
     Args:
-      folder: what `meshwright partition -o` wrote, as text.
+      folder: what `meshwright partition -o` wrote, without `--portable`.
 
     Returns:
       The schedule, and the text of each fragment's module by the fragment's name.
@@ -57,9 +58,21 @@ def _read_all(
     folder: str | os.PathLike, descriptor: int
 ) -> tuple[dict, dict[str, str]]:
     def read(path: str) -> str:
-        found = os.open(path, os.O_RDONLY, dir_fd=descriptor)
-        with open(found, encoding="utf-8") as file:
+        return read_bytes(path).decode()
+
+    def read_bytes(path: str) -> bytes:
+        with open(os.open(path, os.O_RDONLY, dir_fd=descriptor), "rb") as file:
             return file.read()
+
+    def read_module(path: str) -> str:
+        try:
+            return read(f"{path}.mlir")
+        except FileNotFoundError as error:
+            try:
+                code = read_bytes(f"{path}.mlirbc")
+            except FileNotFoundError:
+                raise error from None
+            return _print_bytecode(code)
 
     try:
         program = json.loads(read("schedule.json"))
@@ -72,13 +85,22 @@ def _read_all(
     for fragment in program["fragments"]:
         name = fragment["name"]
         try:
-            modules[name] = read(f"fragments/{file_stem(name)}.mlir")
-        except (OSError, UnicodeError) as error:
+            modules[name] = read_module(f"fragments/{file_stem(name)}")
+        except (OSError, ValueError) as error:
             raise ProgramError(
                 f"the module of fragment {name!r} cannot be read: {error}; "
-                "partition again, without --emit-bytecode and --portable"
+                "partition again, without --portable"
             ) from error
     return program, modules
+
+
+def _print_bytecode(code: bytes) -> str:
+    """The text of a module. Raises ValueError if this is no bytecode of ours."""
+    compiler = extension()
+    try:
+        return compiler.print_bytecode(code)
+    except compiler.PartitionError as error:
+        raise ValueError(str(error)) from error
 
 
 def _is_open(folder: str | os.PathLike, descriptor: int) -> bool:
