@@ -148,7 +148,8 @@ def test_memory_kinds_are_kept():
 
 def test_equal_fragments_are_compiled_once(monkeypatch):
     b = Builder(a={"x": 2}, b={"x": 2}, c={"x": 2})
-    value = b.input("a", [4], dims=[["x"]])
+    # Of a shape that no other test has, whose executables may still be alive.
+    value = b.input("a", [22], dims=[["x"]])
     for mesh, name in (("a", "p0"), ("b", "p1"), ("c", "p2")):
         if mesh != "a":
             value = b.transfer(value, mesh, dims=[["x"]])
@@ -156,8 +157,8 @@ def test_equal_fragments_are_compiled_once(monkeypatch):
     b.output(value)
     program = b.load()
     assert [f.compiled_for_others for f in program.fragments] == [False, True, True]
-    (y,) = program(b.put(iota(4), "a", "x"))
-    np.testing.assert_array_equal(np.asarray(y), 8 * iota(4))
+    (y,) = program(b.put(iota(22), "a", "x"))
+    np.testing.assert_array_equal(np.asarray(y), 8 * iota(22))
 
     def names(program):
         return [text.split()[1].rstrip(",") for text in program.hlo_texts().values()]
