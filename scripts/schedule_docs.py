@@ -467,8 +467,8 @@ the *early half* of a backward, and that of the weights the *late half*.
 With `mpmd_schedule_device` a late half may also be postponed, if the step is then
 shorter: until its mesh is idle, as while the pipeline drains, or until a backward or
 forward that is in no pair, or on TPUs a later pair. It becomes one program with that,
-and hides its collectives. At most eight of a mesh wait, with their operands in memory.
-[Measurements](hardware.md#overlapped-pairs) show what compilers hide, and the gain.
+and hides its collectives, unless the longest path to the end of the step gets too long.
+At most eight of a mesh wait. [Figures](hardware.md#overlapped-pairs) show the gain.
 
 ## Published figures
 
