@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 
 from ..compiler import diagnostics, native
-from ..core import collector
 from ..core.by_path import ByPath, path_text
 from ..core.config import (
     LATE_MERGING_OPTION,
@@ -587,9 +586,7 @@ def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
     session = native.Session(text, config)
     request = _request(session, signature, config)
     session.import_program(request, repeats=not _makes_rules(config))
-    with collector.paused():
-        rules = _rules(config, session)
-    return session.finish(*rules)
+    return session.finish(*_rules(config, session))
 
 
 def _makes_rules(config: Config) -> bool:
