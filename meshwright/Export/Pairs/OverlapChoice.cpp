@@ -221,7 +221,8 @@ bool Chooser::startWithPostponed(Mesh &mesh, unsigned number,
     // A mesh that others keep waiting has the time for a half by itself.
     bool hasWaited = now > mesh.freeAt + kShortWait * seconds[half];
     least = hasWaited ? LateUse::All : LateUse::Busy;
-    if (mesh.waiting.size() < mesh.rules.postponement.reserve)
+    const Postponement &postponement = mesh.rules.postponement;
+    if (postponement.fillsGapsFirst && mesh.waiting.size() < postponement.most)
       return false;
   }
   if (mesh.rules.lateUse < least || pending[half] > 0)

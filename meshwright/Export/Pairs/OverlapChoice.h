@@ -86,9 +86,9 @@ enum class LateUse {
 struct Postponement {
   unsigned most = 0; ///< Of a mesh, how many wait.
   double share = 0;  ///< The part of one that there must be a gap for.
-  /// How many there must be for a pair to hide its collectives beside one of them: the
-  /// others fill gaps.
-  unsigned reserve = 0;
+  /// Whether a pair hides its collectives beside one of them only if as many wait as may:
+  /// the others fill gaps.
+  bool fillsGapsFirst = false;
 };
 
 /// What a mesh does.
@@ -109,8 +109,8 @@ struct LateHalves {
 /// When a program should end.
 struct Deadline {
   double end;
-  ArrayRef<double>
-      timeLeft; ///< After each op, by position (`measureTimeLeft`).
+  /// After each op, by position (`measureTimeLeft`).
+  ArrayRef<double> timeLeft;
 };
 
 struct OverlapChoice {
@@ -124,8 +124,8 @@ struct OverlapChoice {
 };
 
 /// Says for each candidate whether it should be one fragment. `readers` are those of the
-/// graph, `queues` the positions of the fragments of each mesh, in order, `seconds` what each op takes, `rules` those
-/// of each queue. The program may end later than it should.
+/// graph, `queues` the positions of the fragments of each mesh, in order, `seconds` what
+/// each op takes, `rules` those of each queue. The program may end later than it should.
 OverlapChoice chooseOverlaps(const BlockGraph &graph, const EdgeTable &readers,
                              ArrayRef<std::vector<unsigned>> queues,
                              ArrayRef<double> seconds,

@@ -23,9 +23,9 @@ template <typename Visit>
 static void forEachPostponement(LateUse use, Visit visit) {
   for (unsigned most : {2u, 4u, 8u})
     for (double share : {0.25, 0.5})
-      for (unsigned reserve : {0u, most})
-        if (reserve == 0 || use == LateUse::Busy)
-          visit(Postponement{most, share, reserve});
+      for (bool fillsGapsFirst : {false, true})
+        if (!fillsGapsFirst || use == LateUse::Busy)
+          visit(Postponement{most, share, fillsGapsFirst});
 }
 
 namespace {
