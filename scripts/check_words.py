@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 WHERE = ["meshwright", "python", "tools", "docs", "README.md", "SECURITY.md"]
-WHERE += ["bench", "cmake", "findings", "fuzz", "scripts", "unittests"]
+WHERE += ["bench", "cmake", "findings", "fuzz", "scripts", "test", "unittests"]
 # This list, a bundled script, a lock file, pictures.
 SKIPPED = re.compile(
     r"check_words\.py|Draw/Page\.html|package-lock\.json|\.(svg|png|bc|mlirbc)$"

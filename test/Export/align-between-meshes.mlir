@@ -309,8 +309,8 @@ func.func @not_apart(%x: !a, %y: !b, %l: !sb, %m: !sb) -> (!a, !b, !sb, !sb) att
     %first = stablehlo.slice %s [0:1] : (!l) -> tensor<1xf32>
     %scalar = stablehlo.reshape %first : (tensor<1xf32>) -> !s
     %sum = stablehlo.add %scalar, %q : !s
-    %told = stablehlo.custom_call @tell(%r) {has_side_effect = true} : (!s) -> !s
-    mpmd.return %s, %sum, %told : !l, !s, !s
+    %answer = stablehlo.custom_call @tell(%r) {has_side_effect = true} : (!s) -> !s
+    mpmd.return %s, %sum, %answer : !l, !s, !s
   } : (!b, !sb, !sb) -> (!b, !sb, !sb)
   return %0, %1#0, %1#1, %1#2 : !a, !b, !sb, !sb
 }

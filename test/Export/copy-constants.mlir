@@ -5,7 +5,7 @@
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-// The constant of the last operand stands first; operands, arguments, transfers
+// The constant of the last operand is first; operands, arguments, transfers
 // and the producer stay.
 // CHECK-LABEL: func @copies_constants_through_transfers_to_the_front
 // CHECK-SAME:    (%[[X:.*]]: !mpmd

@@ -40,7 +40,7 @@ func.func @first_of_several_readers_counts(%cpu: !cpu, %a: !m) -> (!m, !m, !m) a
   return %1, %2, %3 : !m, !m, !m
 }
 
-// The first is moved to where the second stands, before that moves on.
+// The first is moved to where the second is, before that moves on.
 // CHECK-LABEL: func @chain_is_stretched
 // CHECK-NEXT:    %[[T:.*]] = mpmd.transfer %
 // CHECK-NEXT:    %[[G:.*]] = mpmd.fragment<mesh="m", origin=["g"]>

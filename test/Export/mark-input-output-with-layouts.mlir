@@ -120,7 +120,7 @@ func.func @forces_argument_sent_to_cpu_mesh_to_default(%a: !m {mhlo.layout_mode 
   return %0, %1, %2 : !m, !cpu, !cpu
 }
 
-// The layout is lost behind the transfer to the CPU mesh, on the way back too.
+// The layout is lost after the transfer to the CPU mesh, on the way back too.
 // CHECK-LABEL: func @spreads_default_behind_cpu_mesh
 // CHECK-SAME:    -> (!mpmd.mesh_tensor<"n", tensor<4xf32>> {mhlo.layout_mode = "{0,1}"}, !mpmd.mesh_tensor<"m", tensor<4xf32>>)
 func.func @spreads_default_behind_cpu_mesh(%a: !m {mhlo.layout_mode = "{0,1}"}) -> (!n, !m) attributes {topology = #topology} {

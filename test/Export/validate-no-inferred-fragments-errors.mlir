@@ -16,7 +16,7 @@ func.func @reports_fragments_that_should_be_merged() attributes {topology = #top
 //--- lenient.mlir
 #topology = #mpmd.topology<<"m": <["x"=2]>>>
 
-// Who made it must be known, whatever the option.
+// The pass that made it must be known, whatever the option.
 func.func @reports_missing_origin_of_inferred_fragment() attributes {topology = #topology} {
   // expected-warning@+1 {{Inferred fragment has not been merged (inferred by one)}}
   mpmd.fragment<mesh="m", origin=[]> () {mpmd.inferred_by = ["one"]} () { mpmd.return } : () -> ()

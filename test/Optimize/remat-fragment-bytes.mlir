@@ -6,7 +6,7 @@
 !h1 = !mpmd.mesh_tensor<"m1", tensor<8xbf16>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
-// Of the three results, one is returned and one was read by nobody.
+// Of the three results, one is returned and one was read by nothing.
 // CHECK: [Passed] recomputed {{.*}}1 forward fragments are recomputed for their backward fragments; 16 bytes are no longer kept until these
 func.func @counts_results_that_nothing_reads_any_more(%x: !m1, %h: !h1) -> (!m1, !h1) attributes {topology = #topology} {
   %f:3 = mpmd.fragment<mesh="m1", origin=["f"]> (%x, %h) {call_counter = 0 : ui32} (%u: !l, %v: tensor<8xbf16>) {

@@ -1,4 +1,4 @@
-// What custom calls do goes into schedule.json and the table if somebody says it;
+// What custom calls do goes into schedule.json and the table if it is given;
 // else they are listed.
 
 // RUN: split-file %s %t

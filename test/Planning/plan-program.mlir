@@ -2,7 +2,7 @@
 // comes of them is one for the program.
 // RUN: meshwright plan %s --device cpu --devices 2 -o %t.json | FileCheck %s
 // RUN: meshwright partition %s --config %t.json -o %t.out | FileCheck %s --check-prefix=OUT
-// RUN: meshwright plan %s --device cpu --devices 1 --cost 'big=flops:1e12*b' | FileCheck %s --check-prefix=TOLD
+// RUN: meshwright plan %s --device cpu --devices 1 --cost 'big=flops:1e12*b' | FileCheck %s --check-prefix=COST
 
 // Two weights of 64 by 64, and 7 by 64 numbers that the layers keep: a TPU pads both.
 // RUN: meshwright plan %s --device h100 --devices 1 --json | FileCheck %s --check-prefix=DENSE
@@ -15,9 +15,9 @@
 // CHECK-NEXT: stage 1 on mesh1: dec to out
 // CHECK:      not counted: custom call big; say --cost 'big=flops:...'
 
-// TOLD-LABEL: 1 mesh of
-// TOLD-NEXT:  step 86.{{[0-9]+}} s
-// TOLD-NOT:   not counted
+// COST-LABEL: 1 mesh of
+// COST-NEXT:  step 86.{{[0-9]+}} s
+// COST-NOT:   not counted
 
 // OUT:      mesh0 1 1
 // OUT-NEXT: mesh1 1 1

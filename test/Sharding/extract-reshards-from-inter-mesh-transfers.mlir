@@ -206,7 +206,7 @@ func.func @copies_result_for_other_transfers_and_returns(%a: !m) -> (!n, !m, !m,
   return %2, %0, %1, %3, %0 : !n, !m, !m, !n, !m
 }
 
-// The copy has to stand before all that read it.
+// The copy has to be before all that read it.
 // CHECK-LABEL: func @copies_result_before_earlier_transfer
 func.func @copies_result_before_earlier_transfer(%a: !m) -> (!n, !n) attributes {topology = #topology} {
   // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m", origin=["f"], out_shardings=[<@g, [{"x", "y"}, {}]>]>
@@ -270,7 +270,7 @@ func.func @lets_readers_reshard(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"},
   return
 }
 
-// It stands directly behind the transfer and serves transfers and the return.
+// It is directly after the transfer and serves transfers and the return.
 // CHECK-LABEL: func @adds_fragment_for_transfers_and_returns
 func.func @adds_fragment_for_transfers_and_returns(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}, {}]>}) -> (!n, !n, !m) attributes {topology = #topology} {
   // CHECK-NEXT: %[[T:.*]] = mpmd.transfer

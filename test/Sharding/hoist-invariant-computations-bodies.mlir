@@ -166,7 +166,7 @@ func.func @loop_over_microbatch(%w: !w, %x: !w, %y: !w) -> (!w, !w) attributes {
 !w = !mpmd.mesh_tensor<"m", tensor<8xf32>>
 !s = !mpmd.mesh_tensor<"m", tensor<f32>>
 
-// What draws, or calls what nobody knows, in a loop has its place in each
+// What draws, or calls what is not known, in a loop has its place in each
 // microbatch.
 // CHECK-LABEL: func @leaves_effects_in_loops_alone
 // CHECK-NOT: hoisted

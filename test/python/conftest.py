@@ -124,7 +124,7 @@ def mounted(tmp_path):
 
 
 def _jax_config():
-    """All that can be set in JAX; nothing as long as nobody has imported it."""
+    """All that can be set in JAX; nothing as long as it is not imported."""
     jax = sys.modules.get("jax")
     return dict(jax.config.values) if jax else None
 

@@ -23,7 +23,7 @@ func.func private @itself(%x: tensor<f32>) -> tensor<f32> {
 
 #topology = #mpmd.topology<<"m": <["d"=2]>>>
 
-// What stands on the top level of a function or an mpmd.for does not come into a
+// What is on the top level of a function or an mpmd.for does not come into a
 // loop: the call of the function that holds it stays.
 // CHECK-LABEL: func @calls_in_loop
 // CHECK-NOT:   call @assigns

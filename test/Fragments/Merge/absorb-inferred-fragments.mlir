@@ -306,7 +306,7 @@ func.func private @erases_unused_transfer_of_an_absorbed_producer(%x: !m1) -> !m
   return %2 : !m1
 }
 
-// The merged fragment stands where the root stood; what came in between follows.
+// The merged fragment is where the root was; what came in between follows.
 // CHECK-LABEL: func private @absorbs_consumer_at_the_place_of_the_root
 func.func private @absorbs_consumer_at_the_place_of_the_root(%x: !m1, %y: !m2) -> (!m1, !m2)
     attributes {topology = #topology} {
@@ -364,7 +364,7 @@ func.func private @leaves_inferred_fragments_between_others_alone(%x: !m1, %y: !
   return %6, %7 : !m2, !m1
 }
 
-// Only the transfer next to the producer moves, so the second one still stands
+// Only the transfer next to the producer moves, so the second one is still
 // in front of the root and needs the first there.
 // CHECK-LABEL: func private @moves_transfers_by_one_hop
 func.func private @moves_transfers_by_one_hop(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
@@ -384,7 +384,7 @@ func.func private @moves_transfers_by_one_hop(%x: !m1) -> (!m1, !m1) attributes 
 }
 
 // Of scattered constants, the last one comes first; a nested one comes out. One
-// that is first already, and one right behind it, stay.
+// that is first already, and one right after it, stay.
 // CHECK-LABEL: func private @moves_scattered_and_nested_constants_to_the_front
 func.func private @moves_scattered_and_nested_constants_to_the_front(%x: !m1) -> !m1
     attributes {topology = #topology} {

@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s -mpmd-merge-inferred-fragments="clone-inferred-fragments=true max-cloned-ops=13" -o /dev/null
 // RUN: not mpmd-opt %s -mpmd-merge-inferred-fragments="clone-inferred-fragments=true max-cloned-ops=12" 2>&1 | FileCheck %s
 
-// Who reads two fragments, each of which reads two, and so on, grows like rabbits.
+// A fragment that reads two, each of which reads two, and so on, grows exponentially.
 
 !t = tensor<4xf32>
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>

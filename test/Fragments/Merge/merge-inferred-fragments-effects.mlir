@@ -6,7 +6,7 @@
 !m2 = !mpmd.mesh_tensor<"m2", tensor<f32>>
 #topology = #mpmd.topology<<"m1": <["x"=1]>>, <"m2": <["x"=1]>>>
 
-// Its reader is behind another effect of the mesh.
+// Its reader is after another effect of the mesh.
 // CHECK-LABEL: func @effect_does_not_move_down_past_another
 func.func @effect_does_not_move_down_past_another(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
   // CHECK: @first
@@ -27,7 +27,7 @@ func.func @effect_does_not_move_down_past_another(%x: !m1) -> (!m1, !m1) attribu
   return %1, %2 : !m1, !m1
 }
 
-// Both are ready where %0 stands, so that %2 moves up instead.
+// Both are ready where %0 is, so that %2 moves up instead.
 // CHECK-LABEL: func @reader_moves_up_to_an_effect
 func.func @reader_moves_up_to_an_effect(%x: !m1) -> (!m1, !m1) attributes {topology = #topology} {
   // CLOSEST:      mpmd.fragment<mesh="m1", origin=["h"]>

@@ -428,7 +428,7 @@ func.func private @acts_on_callees_with_one_mesh_too(%x: !m1) -> !m1
   return %1 : !m1
 }
 
-// The first fragment has no user fragment that stands in the function itself.
+// The first fragment has no user fragment that is in the function itself.
 // CHECK-LABEL: func @leaves_fragments_in_loops_alone
 func.func @leaves_fragments_in_loops_alone(%x: !m1) -> !m1 attributes {topology = #topology} {
   // CHECK-NEXT: %[[P:.*]] = mpmd.fragment<mesh="m1", origin=[]>
@@ -500,7 +500,7 @@ func.func @keeps_unused_and_equal_results_of_consumer(%x: !m1) -> (!m1, !m1)
   return %0, %1#2 : !m1, !m1
 }
 
-// The first pair from behind keeps repeated operands; then the producer has two
+// The first pair from the end keeps repeated operands; then the producer has two
 // results, so operands become unique.
 // CHECK-LABEL: func @decides_at_each_merge_how_operands_unite
 // CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd

@@ -3,8 +3,8 @@
 // RUN: mpmd-opt %s --mpmd-unshare-bodies --sdy-propagation-pipeline=avoid-export-for-partitioning > %t.own
 // RUN: diff %t.lifted %t.own
 
-// Of constraints in several branches the first steps behind the argument, as it does
-// where the ops stand in the fragment.
+// Of constraints in several branches the first is right after the argument, as it does
+// where the ops are in the fragment.
 
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
 !p = !mpmd.mesh_tensor<"m", tensor<i1>>

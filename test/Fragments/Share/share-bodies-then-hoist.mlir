@@ -3,7 +3,7 @@
 // RUN: mpmd-opt %s -mpmd-sharding-propagation-pipeline=defer-reductions=true -mlir-print-ir-after=mpmd-share-bodies -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEFER
 // RUN: mpmd-opt %s -mpmd-sharding-propagation-pipeline=defer-reductions=true | FileCheck %s --check-prefix=PLAIN
 
-// Shardings spread through one body, also where what follows changes some of them:
+// Shardings propagate through one body, also where what follows changes some of them:
 // that gets the ops of each fragment, and what is equal then is shared again.
 
 !w = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>

@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s --mpmd-share-bodies=min-ops=1 --split-input-file | FileCheck %s
 // RUN: mpmd-opt %s --mpmd-share-bodies --split-input-file | FileCheck %s --check-prefix=LARGE
 
-// What can be told of a body without its ops stands in the fragments: the
+// What is known of a body without its ops is written in the fragments: the
 // argument that is returned, the one that nothing reads, the value that is
 // returned twice. Fragments on other meshes share, too.
 

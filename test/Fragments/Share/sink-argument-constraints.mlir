@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s --mpmd-sink-argument-constraints | FileCheck %s
 
 // Constraints that all fragments have become ops of their body, in the order in which
-// they stand in the fragment. The fragment that has another, and the one that returns
+// they are in the fragment. The fragment that has another, and the one that returns
 // what it constrains, get their ops back.
 
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>

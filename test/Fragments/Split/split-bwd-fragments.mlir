@@ -298,7 +298,7 @@ func.func private @late_results_may_come_from_early_values(%x: !m1) -> (!m1, !m1
   return %f#0, %f#1, %f#2, %t : !m1, !m1, !m1, !m2
 }
 
-// The gradient of a weight that another mesh has, too, is sent behind the last
+// The gradient of a weight that another mesh has, too, is sent after the last
 // microbatch. What the mesh before waits for does not wait for that sum.
 // CHECK-LABEL: func @sums_of_late_halves_are_late_though_transferred
 func.func @sums_of_late_halves_are_late_though_transferred(%x: !m1, %y: !m1) -> (!m2, !m2, !m2, !m1) attributes {topology = #topology} {

@@ -98,7 +98,7 @@ func.func @leaves_a_conditional_of_one_place_alone(%ok: tensor<i1>, %w0: !a, %w1
   return %r#0, %r#1 : !t, !t
 }
 
-// A result that is read on several meshes, where it can be had, is computed on
+// A result that is read on several meshes, where it is available, is computed on
 // each, and drags nothing else there.
 // CHECK-LABEL: func @keeps_apart_what_every_mesh_reads
 func.func @keeps_apart_what_every_mesh_reads(%ok: tensor<i1>, %n: tensor<4xf32>, %w0: !a) -> (!t, !a, !b) attributes {topology = #topology} {

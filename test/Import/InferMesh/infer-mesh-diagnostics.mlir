@@ -1,6 +1,6 @@
 // RUN: not mpmd-opt %s -mpmd-infer-mesh-pipeline -split-input-file 2>&1 | FileCheck %s
 
-// Who puts an operand where it is, and where that was written.
+// What puts an operand where it is, and where that was written.
 
 !t = tensor<4xf32>
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>

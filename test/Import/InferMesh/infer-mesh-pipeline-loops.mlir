@@ -32,7 +32,7 @@ func.func @places_what_a_loop_carries(%x: !t, %y: !t) -> (!t, !t) attributes {to
   return %0#0, %0#1 : !t, !t
 }
 
-// A group has no result. It goes to the mesh where its tensor can be had, in a
+// A group has no result. It goes to the mesh where its tensor is available, in a
 // fragment of its own, and the tensor is not computed twice for it.
 // CHECK-LABEL: func @places_sharding_groups_with_their_tensor
 // CHECK-SAME:    (%[[X:.*]]: !mpmd.mesh_tensor<"m2", tensor<4xf32>>)

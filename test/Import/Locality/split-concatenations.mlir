@@ -173,8 +173,8 @@ func.func @norms(%a: !v1, %b: !v2) -> !s attributes {topology = #topology} {
   %mean = stablehlo.reshape %whole : (!s) -> tensor<1x1xf32>
   %wide = stablehlo.broadcast_in_dim %mean, dims = [0, 1] : (tensor<1x1xf32>) -> !two
   %less = stablehlo.subtract %c, %wide : !two
-  %spread = stablehlo.reduce(%less init: %zero) applies stablehlo.maximum across dimensions = [1] : (!two, !s) -> tensor<2xf32>
-  %both = stablehlo.add %each, %spread : tensor<2xf32>
+  %largest = stablehlo.reduce(%less init: %zero) applies stablehlo.maximum across dimensions = [1] : (!two, !s) -> tensor<2xf32>
+  %both = stablehlo.add %each, %largest : tensor<2xf32>
   %wider = stablehlo.broadcast_in_dim %both, dims = [0] : (tensor<2xf32>) -> !two
   %flat = stablehlo.reshape %wider : (!two) -> tensor<2x4x8xf32>
   %sum = stablehlo.reduce(%flat init: %zero) applies stablehlo.add across dimensions = [0, 1, 2] : (tensor<2x4x8xf32>, !s) -> !s

@@ -3,7 +3,7 @@
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
 #topology = #mpmd.topology<<"m": <["x"=2]>>>
 
-// Who else refers to a callee is unknown where an unknown op has a region.
+// What else refers to a callee is unknown where an unknown op has a region.
 // CHECK-LABEL: func @keeps_signatures_next_to_unknown_regions
 // CHECK-NEXT:    mpmd.call @f(%{{.*}}) :
 func.func @keeps_signatures_next_to_unknown_regions(%a: !m) -> !m attributes {topology = #topology} {

@@ -176,7 +176,7 @@ func.func private @body(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<f32>, %s: t
 
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
-// A call that is made for its effects has a say, although nobody reads it.
+// A call that is made for its effects counts, although nothing reads its result.
 // CHECK-LABEL: func @call_with_effects_passes_another_constant
 func.func @call_with_effects_passes_another_constant() -> tensor<f32> attributes {topology = #topology} {
   // CHECK: mpmd.call @acts(%{{.*}}) : (tensor<f32>)

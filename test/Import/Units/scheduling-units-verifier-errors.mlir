@@ -47,7 +47,7 @@ func.func @counts_only_fragments_of_one_transpose_count(%x: !m1) -> !m1 attribut
 
 // -----
 
-// The fragment in the loop has a counter, but a unit stands in the function.
+// The fragment in the loop has a counter, but a unit is in the function.
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 // expected-warning@+2 {{forward scheduling units on mesh "m1" differs from the number of microbatches: expected 2, found 1}}

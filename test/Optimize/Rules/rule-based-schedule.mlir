@@ -86,7 +86,7 @@ func.func @data_flow_wins_over_rules(%x: !m0) -> !m0 attributes {topology = #top
 #topology = #mpmd.topology<<"m0": <["x"=2]>>>
 
 // A path that would lead back in the block is not seen, so both rules hold, and
-// the sort breaks their cycle behind all that is free of it.
+// the sort breaks their cycle after all that is free of it.
 // CHECK-LABEL: func @rules_in_a_circle_are_broken_at_the_first
 // CHECK:       origin=["free"]>
 // CHECK:       origin=["early"]>

@@ -12,7 +12,7 @@
 // RUN:   "-mpmd-optimize-pipeline=pipeline-schedule=builtin:auto schedule-profile={\"%t/slow.json\"}" \
 // RUN:   | FileCheck %s --check-prefix=SLOW
 
-// What the first stage calls is long if somebody says so.
+// What the first stage calls is long if its costs are given.
 // RUN: mpmd-opt %t/program.mlir \
 // RUN:   "-mpmd-pipeline-scheduler=must-happen-before=auto custom-costs={\"load=flops:900*n\"}" \
 // RUN:   | FileCheck %s --check-prefix=SLOW

@@ -40,7 +40,7 @@ func.func @orders_units_of_one_mesh(%x: !m0) -> (!m0, !m0, !m0, !m0) attributes 
   return %0, %1, %2, %3 : !m0, !m0, !m0, !m0
 }
 
-// What waits ends up behind everything that was ready before, also the log,
+// What waits ends up after everything that was ready before, also the log,
 // which is no unit: it has no call counter.
 // CHECK-LABEL:    func @waiting_units_are_overtaken_by_others
 // ALTERNATE:      %[[LOG:.*]] = mpmd.fragment<mesh="m0", origin=["log"]>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of sizes that nobody writes by hand: they work, or a diagnostic names the
+"""Programs of sizes that are not written by hand: they work, or a diagnostic names the
 bound, within seconds and little memory (docs/limits.md)."""
 
 import os

@@ -179,7 +179,7 @@ TENSOR = re.compile(r"tensor<((?:(?:\d+|\?)x)*)([a-z]\w*(?:<f\d+>)?)>")
 
 
 def with_element(text: str, element: str) -> str:
-    """Replaces the first element type wherever it stands."""
+    """Replaces the first element type wherever it occurs."""
     first = TENSOR.search(text)
     if not first:
         return text
@@ -189,7 +189,7 @@ def with_element(text: str, element: str) -> str:
 
 
 def with_size(text: str, size: str) -> str:
-    """Replaces the first size of a tensor wherever it stands in a tensor."""
+    """Replaces the first size of a tensor wherever it occurs in a tensor."""
     first = re.search(r"tensor<(\d+)x", text)
     if not first:
         return text

@@ -307,7 +307,7 @@ def run(lowered, args):
 
 
 def command_line_config(lowered, meshes, names, marks):
-    """What `meshwright partition` has to be told to do the same."""
+    """What `meshwright partition` has to be given to do the same."""
     stages, kept = marks.get("stages", {}), sorted(lowered.kept_inputs_indices)
     config = {
         "topology": {name: dict(mesh.shape) for name, mesh in meshes.items()},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nobody writes, and mutations of tests make: every pass says what is wrong
+"""Programs as no hand writes them, and mutated tests: every pass says what is wrong
 with it, or does its work; the seeds of fuzzing are made."""
 
 import re
@@ -31,7 +31,7 @@ def test_a_tool_that_crashes_fails_what_runs_it(tmp_path, end):
 
 
 def test_each_input_that_ends_a_target_is_told(tmp_path):
-    """One that ends it keeps it from those behind."""
+    """One that ends it keeps it from those after it."""
     target = tmp_path / "target"
     target.write_text(
         """#!/bin/sh

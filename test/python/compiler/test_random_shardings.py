@@ -1,4 +1,4 @@
-"""Shardings spread through random programs as Shardy's in jaxlib do.
+"""Shardings propagate through random programs as Shardy's in jaxlib do.
 
 The two run the same passes, up to propagation and to the end; what they print
 must be equal.

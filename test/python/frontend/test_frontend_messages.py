@@ -1,4 +1,4 @@
-"""What a user of the Python API is told: subject, place, remedy, once, and how
+"""What a user of the Python API reads: subject, place, remedy, once, and how
 loudly."""
 
 import logging
@@ -275,7 +275,7 @@ def test_ordinary_programs_are_silent(said):
 
 @pytest.mark.parametrize("schedule", ["1F1B", "ZeroBubbleH1", "ZeroBubbleV"])
 def test_tied_weights_contradict_no_schedule(said, schedule):
-    """Their gradient is sent behind the last microbatch, and nobody waits for it."""
+    """Their gradient is sent after the last microbatch, and nothing waits for it."""
 
     def loss(w, x):
         h = x @ w["embedding"]
@@ -587,6 +587,6 @@ def test_one_device_is_said_to_be_too_few():
 
 def test_a_memory_kind_that_is_not_given_has_a_name():
     text = 'Memory kind mismatch between arg 0 and users: "pinned_host" vs {}'
-    told = ("error", "", 0, 0, text.format("<<NULL ATTRIBUTE>>"), "", ())
-    (message,) = diagnostics.messages_of([told])
+    given = ("error", "", 0, 0, text.format("<<NULL ATTRIBUTE>>"), "", ())
+    (message,) = diagnostics.messages_of([given])
     assert message.text == text.format("the default kind")

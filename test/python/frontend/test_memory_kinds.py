@@ -228,7 +228,7 @@ def test_moments_rest_on_the_host_between_steps(tie_state):
 
 
 def test_host_memory_and_ties_are_asked_for_at_once(monkeypatch):
-    """The first time the compiler says where arguments are, the second time it is told
+    """The first time the compiler says where arguments are, the second time it is given
     what is to be there, too."""
     requests, session = [], native.Session
 

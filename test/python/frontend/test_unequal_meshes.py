@@ -222,11 +222,11 @@ def test_nested_jit_and_device_put():
 
 
 def test_loops_and_branches():
-    spread = NamedSharding(B, P("y"))
+    split = NamedSharding(B, P("y"))
 
     def inside(h):
         def body(total, row):
-            total = jax.lax.with_sharding_constraint(total + row, spread)
+            total = jax.lax.with_sharding_constraint(total + row, split)
             return total, total.sum()
 
         total, sums = jax.lax.scan(body, h[0], h)

@@ -383,7 +383,7 @@ def test_arguments_by_keyword_and_static_ones():
     wanted, slopes = jax.value_and_grad(make_loss(None))(params, xs)
     close((value, grads), (3 * wanted**2, slopes))
     assert given["layers"]["w"].is_deleted()
-    # What one program gives is what another may be told to take.
+    # What one program gives is what another may be given.
     where = jitted.lower(3, params=params, x=xs, squared=True).compile()
     where = where.output_shardings[1]
     plain = mw.jit(

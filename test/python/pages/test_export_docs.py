@@ -20,6 +20,6 @@ def test_page_shows_what_the_command_prints(tools):
     tool, *args = shlex.split(block("sh"))
     paths = [str(ROOT / arg) if arg.startswith("docs/") else arg for arg in args]
     printed = without_blanks(tools.check(tool.removeprefix("build/bin/"), *paths))
-    # An ellipsis, or the end of a statement, stands for more than is shown.
+    # An ellipsis, or the end of a statement, represents more than is shown.
     for shown in re.split(r"…|\n\n", block("mlir")):
         assert without_blanks(shown) in printed

@@ -1,4 +1,4 @@
-"""The first program of the README runs as it stands."""
+"""The first program of the README runs as it is written."""
 
 import re
 

@@ -42,7 +42,7 @@ def make_weights(stages):
 
 
 def make_batch(seed=9, rows=ROWS):
-    """So many rows for each microbatch."""
+    """This many rows for each microbatch."""
     rows *= MICROBATCHES
     return draw(rows, WIDTH, seed=seed), draw(rows, WIDTH, seed=seed + 1)
 
@@ -455,7 +455,7 @@ def test_the_result_can_be_used_and_batched():
     close(both[0], loss(weights, batch))
 
 
-def lowered_with_rows(batch, told, devices=2, axes=("data",)):
+def lowered_with_rows(batch, source, devices=2, axes=("data",)):
     """A step whose batch is split by rows, and its arguments."""
     shape = (devices,) if len(axes) == 1 else (2, devices // 2)
     found = np.array(jax.devices()[: 2 * devices]).reshape(2, *shape)
@@ -469,7 +469,7 @@ def lowered_with_rows(batch, told, devices=2, axes=("data",)):
     )
     rows = NamedSharding(meshes["m0"], P(axes))
     step = accumulate(jax.value_and_grad(loss), MICROBATCHES)
-    if told == "in_shardings":
+    if source == "in_shardings":
         step = mw.jit(step, config, in_shardings=(None, rows))
         return step.lower(make_weights(2), batch), batch
     batch = jax.tree.map(lambda x: jax.device_put(x, rows), batch)
@@ -486,9 +486,9 @@ def splits(lowered, rows):
     }
 
 
-@pytest.mark.parametrize("told", ["in_shardings", "arrays"])
-def test_microbatches_are_split_as_their_batch_is(told):
-    lowered, batch = lowered_with_rows(make_batch(), told)
+@pytest.mark.parametrize("source", ["in_shardings", "arrays"])
+def test_microbatches_are_split_as_their_batch_is(source):
+    lowered, batch = lowered_with_rows(make_batch(), source)
     assert splits(lowered, ROWS) == {("data",)}
     compiled = lowered.compile()
     weights = compiled.place(make_weights(2), make_batch())[0]

@@ -210,7 +210,7 @@ def noisy(weights, batch, key):
 ACCUMULATED = {
     "means": accumulate(GRADIENT, MICROBATCHES),
     "aux": accumulate(jax.value_and_grad(with_aux, has_aux=True), MICROBATCHES),
-    "aux that nobody reads": lambda *args: accumulate(
+    "aux that nothing reads": lambda *args: accumulate(
         jax.value_and_grad(with_aux, has_aux=True), MICROBATCHES
     )(*args)[1],
     "no gradients": lambda *args: accumulate(GRADIENT, MICROBATCHES)(*args)[0],
@@ -275,7 +275,7 @@ def test_the_program_of_accumulate_has_one_call_however_many_microbatches():
 
 
 def test_accumulate_inside_of_other_functions_is_written_out():
-    """There loops have no rules, or stand where the compiler unrolls none."""
+    """There loops have no rules, or are where the compiler unrolls none."""
 
     def nested(weights, batch):
         return jax.jit(accumulate(GRADIENT, MICROBATCHES))(weights, batch)
@@ -476,10 +476,10 @@ def test_unrolled_bodies_may_change_numbers_of_the_program():
 
 def called(step, *args):
     """What a step gives, and what it tells a callback named `tell`."""
-    told = []
-    result = step(lambda value: jax.debug.callback(told.append, value), *args)
+    heard = []
+    result = step(lambda value: jax.debug.callback(heard.append, value), *args)
     jax.effects_barrier()
-    return result, sorted(map(float, told))
+    return result, sorted(map(float, heard))
 
 
 def effects_alone(tell, x, xs):
@@ -503,10 +503,10 @@ def test_a_body_has_its_effects_in_each_iteration(step):
     args = jnp.float32(5), jnp.arange(1.0, 4.0)
     wanted = {effects_alone: [5, 6, 7], effects_of_reads: [1, 2, 3, 6, 8, 11]}[step]
     for apply in (lambda f: f, jax.jit, lambda f: mw.jit(f, config)):
-        found, told = called(
+        found, heard = called(
             lambda tell, *args, apply=apply: apply(functools.partial(step, tell))(
                 *args
             ),
             *args,
         )
-        assert told == wanted and float(found) in (5, 11)
+        assert heard == wanted and float(found) in (5, 11)

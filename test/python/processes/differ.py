@@ -1,4 +1,4 @@
-"""Loads programs that differ between processes; prints what each of them is told."""
+"""Loads programs that differ between processes; prints the error that each gets."""
 
 import json
 import os
@@ -22,11 +22,11 @@ import jaxlib  # noqa: E402
 import numpy as np  # noqa: E402
 from meshwright.runtime.processes import agreement  # noqa: E402
 
-told = {}
+errors = {}
 
 
 def load(case, meshes, last=jnp.cos):
-    """Every process has to be told, and to go on behind it."""
+    """Every process has to get the error, and to go on after it."""
     meshes = {name: jax.sharding.Mesh(part, "x") for name, part in meshes.items()}
     config = mw.make_config(
         meshes,
@@ -42,7 +42,7 @@ def load(case, meshes, last=jnp.cos):
     try:
         mw.jit(both, config).lower(np.ones(4, np.float32)).compile()
     except mw.distributed.ProcessError as error:
-        told[case] = str(error)
+        errors[case] = str(error)
 
 
 devices = jax.devices()
@@ -65,4 +65,4 @@ load("topology", pair if second else {"m0": pair["m1"], "m1": pair["m0"]})
 # Each read a file of its own; what is large is no part of the code.
 table = np.arange(1 << 16, dtype=np.float32) + jax.process_index()
 load("large constants", pair, lambda x: x * jnp.sum(table))
-print(json.dumps({"process": jax.process_index(), "told": told}), flush=True)
+print(json.dumps({"process": jax.process_index(), "errors": errors}), flush=True)

@@ -30,7 +30,7 @@ def allocated() -> int:
 
     Not of files, which it drops where memory is short.
     """
-    # What compiling left in the pools of its threads is not kept by anybody.
+    # What compiling left in the pools of its threads is not kept.
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     lines = pathlib.Path("/proc/self/status").read_text().splitlines()

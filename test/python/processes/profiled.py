@@ -22,13 +22,13 @@ from jax.sharding import Mesh  # noqa: E402
 # The package has a function of that name.
 profile = importlib.import_module("meshwright.runtime.watch.profile")
 me = jax.process_index()
-BEHIND, DRIFT = 1000.0, 0.01  # Seconds, and seconds a second, of process 1.
+LATE, DRIFT = 1000.0, 0.01  # Seconds, and seconds a second, of process 1.
 began = time.perf_counter()
 
 
 def clock() -> float:
     now = time.perf_counter()  # Once: time may pass between two.
-    return now - me * (BEHIND + DRIFT * (now - began))
+    return now - me * (LATE + DRIFT * (now - began))
 
 
 config = mw.make_config(

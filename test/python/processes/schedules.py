@@ -1,4 +1,4 @@
-"""Trains every schedule that it is told in one start, beside `jax.jit`.
+"""Trains every schedule that it is given in one start, beside `jax.jit`.
 
     schedules.py KIND '{"1F1B": 4, ...}' [OPTIONS]
 

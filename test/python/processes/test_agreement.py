@@ -47,7 +47,7 @@ def describe(**changes):
 
 
 def agree(*parts, odd=None):
-    """What each process is told; None if all is well. And the bytes that were put.
+    """The error of each process; None if all is well. And the bytes that were put.
 
     The world of the last process has other attributes, if `odd` says so."""
     store = Store()
@@ -67,8 +67,8 @@ def agree(*parts, odd=None):
 
 
 def test_processes_that_agree_carry_digests_only():
-    told, carried = agree(*[describe()] * COUNT)
-    assert told == [None] * COUNT
+    found, carried = agree(*[describe()] * COUNT)
+    assert found == [None] * COUNT
     assert carried < 100
 
 
@@ -100,13 +100,13 @@ CHANGES = {
 def test_what_differs_is_named_on_every_process(part, process):
     parts = [describe() for _ in range(COUNT)]
     parts[process] = describe(**CHANGES[part])
-    told, _ = agree(*parts)
+    found, _ = agree(*parts)
     # Where it is process 0 that differs, it does so from the first other one.
     other = process or 1
-    assert told == [told[0]] * COUNT
-    assert part in told[0]
-    assert "in process 0 and " in told[0]
-    assert f"in process {other}; start the same script" in told[0]
+    assert found == [found[0]] * COUNT
+    assert part in found[0]
+    assert "in process 0 and " in found[0]
+    assert f"in process {other}; start the same script" in found[0]
 
 
 @pytest.mark.parametrize(
@@ -120,27 +120,29 @@ def test_what_differs_is_named_on_every_process(part, process):
 def test_versions_count(part, name, value, monkeypatch):
     ours = describe()
     monkeypatch.setattr(agreement, name, value)
-    told, _ = agree(ours, ours, describe())
-    assert f'{part} is "{ours[0][part]}" in process 0 and "0.1" in process 2' in told[0]
+    found, _ = agree(ours, ours, describe())
+    assert (
+        f'{part} is "{ours[0][part]}" in process 0 and "0.1" in process 2' in found[0]
+    )
 
 
 def test_flags_count(monkeypatch):
     monkeypatch.setenv("XLA_FLAGS", "")
     ours = describe()
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=x")
-    told, _ = agree(ours, describe(), describe())
-    assert 'XLA_FLAGS is "" in process 0 and "--xla_dump_to=x" in process 1' in told[2]
+    found, _ = agree(ours, describe(), describe())
+    assert 'XLA_FLAGS is "" in process 0 and "--xla_dump_to=x" in process 1' in found[2]
 
 
 @pytest.mark.parametrize(
     "name, value", [("transport", "device_put"), ("window_bytes", 1)]
 )
 def test_arguments_of_initialize_count(name, value):
-    told, _ = agree(*[describe()] * COUNT, odd={name: value})
+    found, _ = agree(*[describe()] * COUNT, odd={name: value})
     ours, other = getattr(make_world(Store(), 0, 1), name), value
     text = f"{name!r}, is {json.dumps(ours)} in process 0 and {json.dumps(other)} in"
-    assert told == [told[0]] * COUNT
-    assert f"arguments of mw.distributed.initialize, {text} process 2" in told[0]
+    assert found == [found[0]] * COUNT
+    assert f"arguments of mw.distributed.initialize, {text} process 2" in found[0]
 
 
 def test_a_process_that_does_not_come_is_named():

@@ -1,4 +1,4 @@
-"""One script in several processes: the same numbers, and nobody waits for the dead."""
+"""One script in several processes: the same numbers, and none waits for the dead."""
 
 import concurrent.futures
 import contextlib
@@ -210,7 +210,7 @@ def differing() -> list[dict]:
 @pytest.mark.parametrize("case", DIFFERENCES)
 def test_what_differs_is_named_on_every_process(case, differing):
     assert [report["process"] for report in differing] == [0, 1]
-    first, second = (report["told"][case] for report in differing)
+    first, second = (report["errors"][case] for report in differing)
     assert first == second
     here, there = DIFFERENCES[case]
     assert first.startswith("the processes are about to run different programs: ")

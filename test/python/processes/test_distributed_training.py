@@ -37,7 +37,7 @@ def cache(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def trained(stages, cache) -> dict[str, list[dict]]:
-    """One start for all schedules; what one compiled serves those behind it."""
+    """One start for all schedules; what one compiled serves those after it."""
     found = {}
     for over, (processes, devices, kind, names) in OVER.items():
         chosen = json.dumps({name: stages[name] for name in names})

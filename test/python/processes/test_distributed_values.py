@@ -60,20 +60,20 @@ def test_programs_keep_to_themselves_after_thousands_of_fetches():
 
 
 def exchange(*trees):
-    """What each process is told that fetches an array of process 0."""
+    """The error of each process that fetches an array of process 0."""
     store = Store()
 
     def run(process):
         world = make_world(store, process, len(trees))
         world.barrier = lambda name, what: None
         world.drop = lambda *keys: None
-        told = [
+        errors = [
             leaf if leaf is None else values._describe(leaf, [(0, (slice(None),))])
             for leaf in trees[process]
         ]
         parts = {} if process else {(0, 0): np.asarray(trees[0][0])}
         try:
-            got = values._exchange(world, 0, json.loads(json.dumps(told)), parts, [0])
+            got = values._exchange(world, 0, json.loads(json.dumps(errors)), parts, [0])
         except ProcessError as error:
             return str(error)
         return got[0, 0].tobytes() == np.asarray(trees[0][0]).tobytes()
@@ -90,9 +90,9 @@ def test_trees_that_differ_are_not_taken_for_each_other():
         ([other], "leaf 0 is float32[4] in process 0 and int32[4] in process 1"),
         ([ours, ours], "leaf 1 is no array in process 0 and float32[4] in process 1"),
     ):
-        _, told = exchange([ours], tree)
-        assert text in told
-        assert told.startswith("the processes call mw.fetch with different trees: ")
+        _, errors = exchange([ours], tree)
+        assert text in errors
+        assert errors.startswith("the processes call mw.fetch with different trees: ")
 
 
 def test_a_fetch_that_fails_counts(monkeypatch):

@@ -1,4 +1,4 @@
-"""Runs that fail and are caught: nothing is kept, nobody waits for what is not sent.
+"""Runs that fail and are caught: nothing is kept, none waits for what is not sent.
 
 The timeout is longer than a test may take: what is reported is not reported by it.
 """

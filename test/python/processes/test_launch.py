@@ -174,14 +174,14 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
     )
     watchdog.stdin.write("secret\n")
     watchdog.stdin.flush()
-    told, ended = [], threading.Event()
+    heard, ended = [], threading.Event()
     try:
         host, port = watchdog.stdout.readline().strip().rsplit(":", 1)
         with socket.create_connection((host, int(port))) as connection:
             lines = connection.makefile()
             hello = {"process": 0, "pid": 1, "host": "here", "token": "secret"}
             connection.sendall(json.dumps(hello).encode() + b"\n")
-            listener = threading.Thread(target=lambda: told.extend(lines), daemon=True)
+            listener = threading.Thread(target=lambda: heard.extend(lines), daemon=True)
             listener.start()
 
             def beat():
@@ -203,7 +203,7 @@ def test_a_watchdog_that_was_stopped_blames_nobody():
         watchdog.kill()
         watchdog.communicate()
     listener.join(LIMIT)
-    assert [json.loads(line) for line in told] == [{"timeout": 6.0, "generation": 0}]
+    assert [json.loads(line) for line in heard] == [{"timeout": 6.0, "generation": 0}]
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_second_call_is_refused(monkeypatch):
 
 
 def test_an_address_that_nobody_reaches_is_told(tmp_path):
-    """Such as the loopback that a host's own name often stands for."""
+    """Such as the loopback that a host's own name often means."""
     script = tmp_path / "script.py"
     script.write_text(
         "import meshwright as mw\n"

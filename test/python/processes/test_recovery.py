@@ -94,7 +94,7 @@ def test_a_process_that_comes_back_is_taken_in(name, runs):
     processes = CASES[name][0]
     found = reports(runs[name])
     assert sorted(found) == [*range(processes)]
-    # Each has been told the same, at the same step.
+    # Each has got the same, at the same step.
     lasts = [report["worlds"][-1] for report in found.values()]
     assert lasts == [lasts[0]] * processes
     assert lasts[0][0] == [*range(processes)]
@@ -327,9 +327,9 @@ def test_one_that_comes_back_meets_with_those_that_were_asked_before():
     back.say(regroup=[0, 0])
     assert peers[0].hear() == {"which step": "return"}
     peers[0].say(regroup=[0, 0])
-    told = [back.hear() for _ in range(2)]
-    assert {"which step": "preemption"} in told
-    assert {"meet after": 8, "for": "preemption"} in told
+    heard = [back.hear() for _ in range(2)]
+    assert {"which step": "preemption"} in heard
+    assert {"meet after": 8, "for": "preemption"} in heard
     assert back.hear()["formed"] == [0, 1]
     back.say(step=None, **{"for": "preemption"})
     back.say(preempted=True)  # Asked again: that is decided.

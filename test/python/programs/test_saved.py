@@ -224,7 +224,7 @@ def test_options_are_those_it_was_compiled_with(compiled, folder):
         odd.save(folder.parent / "odd")
 
 
-# Who is refused.
+# What is refused.
 
 
 def change(folder: pathlib.Path, edit) -> None:

@@ -112,7 +112,7 @@ def test_a_bench_without_ratios_has_no_baseline(monkeypatch, tmp_path):
 def test_a_bench_that_fails_is_seen_and_leaves_the_others(
     tmp_path, monkeypatch, capsys
 ):
-    """The report is there behind each bench, whatever the next one does."""
+    """The report is there after each bench, whatever the next one does."""
     # Only benches need what draws.
     monkeypatch.setattr(report.importlib.util, "find_spec", lambda name: name)
     monkeypatch.setattr(report, "plot", lambda changes, file: file.write(b"<svg/>"))

@@ -223,8 +223,8 @@ def test_the_folder_is_told_by_the_variable_or_by_jax(tmp_path, monkeypatch):
         assert cache.find_folder() == tmp_path / "meshwright"
         monkeypatch.setenv(cache.VARIABLE, "~/mine")
         assert cache.find_folder() == type(tmp_path)(os.path.expanduser("~/mine"))
-        monkeypatch.setenv(cache.VARIABLE, "~nobody there/mine")
-        assert str(cache.find_folder()) == "~nobody there/mine"
+        monkeypatch.setenv(cache.VARIABLE, "~no such user/mine")
+        assert str(cache.find_folder()) == "~no such user/mine"
         monkeypatch.setenv(cache.VARIABLE, "")
         assert cache.find_folder() is None
         monkeypatch.delenv(cache.VARIABLE)

@@ -1,4 +1,4 @@
-"""Fragments are programs that parse and verify, or the user is told why not."""
+"""Fragments are programs that parse and verify, or an error says why not."""
 
 import json
 

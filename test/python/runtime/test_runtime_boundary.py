@@ -164,7 +164,7 @@ def test_results_need_not_be_ready_to_be_donated_again():
     gate = threading.Event()
     b, program = held_program(gate)
     results = program(*good(b))
-    for _ in range(2):  # Nobody opens the gate while one of these calls waits.
+    for _ in range(2):  # Nothing opens the gate while one of these calls waits.
         results = program(*results)
     assert not results[0].is_ready()
     gate.set()
@@ -188,7 +188,7 @@ def test_an_argument_that_is_not_ready_is_not_waited_for(program):
     gate = threading.Event()
     held, _ = held_program(gate)[1](*good(program))
     p, _ = good(program)
-    z, y = program.executor(p, held)  # Nobody opens the gate while this call waits.
+    z, y = program.executor(p, held)  # Nothing opens the gate while this call waits.
     assert p.is_deleted() and not (z.is_ready() or held.is_deleted())
     gate.set()
     np.testing.assert_array_equal(np.asarray(held), 2 * iota(4, 4))

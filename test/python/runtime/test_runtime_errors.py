@@ -192,7 +192,7 @@ def test_sharding_that_xla_compiled_otherwise_is_an_error():
 
 
 class Described:
-    """A device of a description, as for compiling ahead: nobody has it."""
+    """A device of a description, as for compiling ahead: no process has it."""
 
     id, process_index, platform, device_kind = 99, 7, "cpu", "cpu"
     client = None
@@ -243,7 +243,7 @@ def test_interrupt_while_compiling_leaves_the_process_usable():
         """
         import os, signal, sys, threading, time
         sys.path[:0] = [TESTS, PACKAGE]
-        # Who was started with the signal ignored, as by nohup, goes on ignoring it.
+        # What was started with the signal ignored, as by nohup, goes on ignoring it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         import support
         from support.runtime_programs import Builder, iota

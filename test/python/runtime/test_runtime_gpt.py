@@ -80,7 +80,7 @@ def test_drops_what_the_schedule_says(exported, schedule):
 
 
 class NoStatistics:
-    """Stands for an executable that says nothing about its memory."""
+    """Represents an executable that says nothing about its memory."""
 
     def memory_stats(self):
         return None

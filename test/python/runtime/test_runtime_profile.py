@@ -137,7 +137,7 @@ def test_recordings_do_not_nest():
 
 @pytest.fixture(scope="module")
 def two_processes(tmp_path_factory):
-    """Process 1's clock is 1000 s behind and loses 1 % (processes/profiled.py)."""
+    """Process 1's clock is 1000 s late and loses 1 % (processes/profiled.py)."""
     folder = tmp_path_factory.mktemp("recordings")
     found = reports(launch(2, 1, "profiled.py", str(folder)))
     return folder, found

@@ -399,7 +399,7 @@ def test_transfers_to_gpus_follow_what_they_send(monkeypatch):
     sends = [i for i, item in enumerate(items) if item.get("operand") in makers]
 
     def waits(order):
-        """How many items stand between what is sent and its transfer."""
+        """How many items are between what is sent and its transfer."""
         place = {index: position for position, index in enumerate(order)}
         return [place[i] - place[makers[items[i]["operand"]]] - 1 for i in sends]
 
@@ -418,7 +418,7 @@ def test_transfers_to_gpus_follow_what_they_send(monkeypatch):
         mine = [i for i in calls if items[i]["mesh"] == mesh]
         assert mine == sorted(mine)
 
-    # A planner that is told of GPUs takes that order; its memory account follows.
+    # A planner that knows of GPUs takes that order; its memory account follows.
     def load(gpus):
         monkeypatch.setattr(placement, "_GPUS", gpus)
         return b.load()

@@ -68,7 +68,7 @@ def test_donated_inputs_move_to_meshes_of_other_sizes(source, target):
     b = Builder(a=MESHES[source], b=MESHES[target])
     x = b.input("a", [8], donated=True)
     first = b.transfer(x, "b")
-    # Once more, as somebody else's operand is still a view of the same array.
+    # Once more, as another op's operand is still a view of the same array.
     b.output(b.unary("sum", "stablehlo.add", first), b.transfer(x, "b"))
     array = b.put(iota(8), "a")
     program = b.load()

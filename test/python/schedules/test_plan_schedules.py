@@ -278,7 +278,7 @@ def test_a_schedule_is_made_for_times_and_memory(tools, tmp_path):
     for mesh, room in zip(made["meshes"], (2, 2, 1), strict=True):
         assert mesh["peak_live"] <= room
     assert made["lower_bound"] <= made["makespan"]
-    # Stage 1 has six forwards and six backwards on its mesh, behind a forward.
+    # Stage 1 has six forwards and six backwards on its mesh, after a forward.
     assert made["makespan"] >= 3 + 1 + 6 * (4 + 8) + 1 + 3
     for mesh, stage in zip(made["meshes"], TIMES["stages"], strict=True):
         halves = "FB" if not stage.get("split", True) else "FIW"

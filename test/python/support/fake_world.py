@@ -9,13 +9,13 @@ from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.world import ProcessError, World
 
 SECONDS = 100.0  # That one waits for another, on a busy machine.
-MISSED = 0.5  # The same where nobody comes.
+MISSED = 0.5  # The same where no process comes.
 
 
 class Store:
     """The coordinator's keys and values.
 
-    Nobody waits for those of a process that is `absent`."""
+    No process waits for those of a process that is `absent`."""
 
     def __init__(self, seconds=SECONDS, absent=None):
         self.seconds, self.absent = seconds, absent

@@ -41,8 +41,8 @@ class Isolated:
             for process in self.pool._processes.values():
                 process.kill()
             self.pool = None
-            told = f"{function.__name__} took more than {self.timeout} s"
-            raise Aborted(told) from None
+            message = f"{function.__name__} took more than {self.timeout} s"
+            raise Aborted(message) from None
         if not ok:
             raise RuntimeError(value)
         return value
@@ -72,7 +72,7 @@ class Isolated:
 def _forking(module: str):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([module])
-    # The server of Python 3.11 gets the path in no other way; nobody else needs it.
+    # The server of Python 3.11 gets the path in no other way; nothing else needs it.
     with mock.patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
         multiprocessing.forkserver.ensure_running()
     return context

@@ -28,7 +28,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def bare_environment(**variables: str) -> dict[str, str]:
-    """Nothing of what this process was told by its user or has set for itself; what
+    """Nothing of what this process was given by its user or has set for itself; what
     programs need that run under a sanitizer stays (scripts/sanitizers.sh)."""
     sanitizer = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH")
     kept = {name: os.environ[name] for name in sanitizer if name in os.environ}
@@ -82,7 +82,7 @@ _held_ports: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A port for one run of a test: nobody listens there, and no other test gets it.
+    """A port for one run of a test: none listens there, and no other test gets it.
 
     Above those that Linux gives to connections, and held by a name of its own, since
     a port that is looked up and released may be handed out twice before it is used.

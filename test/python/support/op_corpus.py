@@ -11,7 +11,7 @@ before and after. The numbers must agree within ULPS units of the last place.
 
 Many calls share a module, since starting a tool and compiling a module cost more
 than the calls themselves. Where a module fails it is halved until the call that
-fails stands alone. Prints one line per finding and a summary per route; exit
+fails is alone. Prints one line per finding and a summary per route; exit
 code 1 if there is any finding.
 
 Routes:
@@ -168,10 +168,10 @@ class Tools:
             raise ToolError(f"{tool} took more than {TIMEOUT} s") from error
         if done.returncode != 0:
             errors = done.stderr.decode(errors="replace").strip().splitlines()
-            told = [line for line in errors if "error:" in line or "ssert" in line]
+            found = [line for line in errors if "error:" in line or "ssert" in line]
             raise ToolError(
                 f"{tool} exits with {done.returncode}: "
-                + (told or errors or ["nothing said"])[0][:300]
+                + (found or errors or ["nothing said"])[0][:300]
             )
         return done.stdout
 
@@ -312,14 +312,14 @@ class Comparison:
             start += count
 
     def _compare(self, route, case, before, after) -> None:
-        worst, told = 0.0, ""
+        worst, found = 0.0, ""
         for left, right in zip(before, after, strict=True):
             distance = ulps(left, right)
             if distance > worst:
-                worst, told = distance, describe(left, right, distance)
+                worst, found = distance, describe(left, right, distance)
         self.worst[route, case.name] = worst
         if worst > ULPS:
-            self.findings.append(Finding(case.name, route, told))
+            self.findings.append(Finding(case.name, route, found))
         else:
             self.passed[route] += 1
 

@@ -425,7 +425,7 @@ class Program:
 
     Attributes:
       name: what it is made of.
-      way: how its stages are told.
+      way: how its stages are given.
       tie_state: for `mw.jit`.
       step: the function of weights, fixed weights, state and batch.
       arguments: of it, the state as types alone.

@@ -250,7 +250,7 @@ class _Body:
         )
 
     def barrier(self) -> None:
-        """A value that may be had on any mesh from here on."""
+        """A value that is available on any mesh from here on."""
         if self.writer.rng.random() < 0.6:
             self.define(f"mpmd.broadcast {self.pick()} : {T}")
         else:

@@ -95,7 +95,7 @@ class Builder:
     def fragment(self, name, mesh, body, arguments, results, *, flops=0, **marks):
         """`body` is the text between the braces of @main, `%0…` its arguments.
 
-        `arguments` and `results` are values of the program that stand for the
+        `arguments` and `results` are values of the program that represent the
         types and shardings. `alias={argument: result}`, `donate=[argument]`.
         """
         alias, donors = marks.get("alias", {}), marks.get("donate", [])

@@ -19,7 +19,7 @@ def test_a_count_of_devices_in_the_environment_is_no_illness(monkeypatch, capsys
 
 
 @pytest.mark.parametrize(
-    "place", ["file", "file/below", "~nobody-has-this-name/x", "x" * 300]
+    "place", ["file", "file/below", "~no-user-has-this-name/x", "x" * 300]
 )
 def test_caches_that_cannot_be(place, monkeypatch, capsys, tmp_path):
     (tmp_path / "file").write_text("")
@@ -34,5 +34,5 @@ def test_caches_that_cannot_be(place, monkeypatch, capsys, tmp_path):
 
 def test_what_does_not_end_is_told(monkeypatch):
     monkeypatch.setattr(doctor, "_SECONDS", 0.1)
-    told = doctor._try("import time; time.sleep(100)")
-    assert told == (False, "it has not ended within 0.1 s")
+    found = doctor._try("import time; time.sleep(100)")
+    assert found == (False, "it has not ended within 0.1 s")

@@ -12,7 +12,7 @@ GRAMMAR = json.loads((FOLDER / "syntaxes" / "mlir.tmLanguage.json").read_text())
 
 def scope_of(text: str, line: str) -> str | None:
     """The scope in which an editor shows a text: the first pattern at the earliest
-    place wins, and goes on behind what it took."""
+    place wins, and goes on after what it took."""
     rules = []
 
     def add(patterns):

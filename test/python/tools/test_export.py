@@ -51,7 +51,7 @@ def test_schedule_follows_its_schema(exported, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_schedule_is_a_program(exported, name):
     """Values are defined once, before use, on the mesh that reads them, and
-    are never read behind their last use."""
+    are never read after their last use."""
     program = read_schedule(exported(name))
     values = program["values"]
     defined = {entry["value"] for entry in program["inputs"]}

@@ -1,4 +1,4 @@
-"""Whoever writes a file: where the new one finds no room, the old one stays."""
+"""Every writer of files: where the new file does not fit, the old one stays."""
 
 import json
 import os

@@ -226,7 +226,7 @@ def test_each_kind_of_thing_goes(tools, tmp_path):
         'sdy.mesh @mesh = <["x"=2]>\n',
     )
     lines = small.splitlines()
-    # What computes on tensors stands in a fragment; all around it has gone.
+    # What computes on tensors is in a fragment; all around it has gone.
     assert len(lines) <= 9, small
     assert sum("fragment" in line for line in lines) == 1
     assert not any("transfer" in line or "case" in line for line in lines)

@@ -183,7 +183,7 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
         for counted in COUNTED:
             assert re.search(counted, statistics, re.M), counted
         # What else has changed anything is a pass of MLIR, or its greedy driver,
-        # which moves constants without a word (COMPAT(greedy-cleanup)).
+        # which moves constants silently (COMPAT(greedy-cleanup)).
         uncounted = re.findall(r"^\w+: (\S+)\n.*Functions or modules", statistics, re.M)
         assert {name for name in uncounted if name.startswith(OURS)} <= {
             "mpmd-absorb-inferred-fragments"

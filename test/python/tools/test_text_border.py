@@ -328,8 +328,8 @@ def test_programs_reach_this_mlir_in_bytecode(tools, jax_parser, tmp_path, name)
     assert tools.opt(code) == program
     (tmp_path / "p.mlirbc").write_bytes(code)
     (tmp_path / "p.mlir").write_text(program)
-    told = [tools.check("meshwright", "check", path) for path in tmp_path.iterdir()]
-    assert told[0] == told[1] and told[0].endswith("valid\n")
+    printed = [tools.check("meshwright", "check", path) for path in tmp_path.iterdir()]
+    assert printed[0] == printed[1] and printed[0].endswith("valid\n")
 
 
 def test_errors_of_bytecode_are_those_of_its_newest_form(tools, jax_parser, tmp_path):

@@ -1,4 +1,4 @@
-"""A file from somebody else runs no code, and writes nowhere but into the output."""
+"""A file from elsewhere runs no code, and writes nowhere but into the output."""
 
 import json
 import os

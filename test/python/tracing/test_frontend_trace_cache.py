@@ -1,4 +1,4 @@
-"""Functions made anew for each call share their trace, different ones do not."""
+"""Functions made again for each call share their trace, different ones do not."""
 
 import dataclasses
 import functools

@@ -119,7 +119,7 @@ class LinenBlock(nn.Module):
 
 
 class LinenNet(nn.Module):
-    """The stack is traced once by `nn.jit`, whoever asks for it."""
+    """The stack is traced once by `nn.jit`, whatever asks for it."""
 
     @nn.compact
     def __call__(self, x):

@@ -81,7 +81,7 @@ def counters(function):
 
 
 def test_the_outermost_counter_counts():
-    # What stands in a call without a counter need not have one.
+    # What is in a call without a counter need not have one.
     assert counters(twice) - {None} == {0, 1}
     assert counters(microbatches) == {0, 1, 2}
     assert counters(shared) - {None} == {0, 1, 3}

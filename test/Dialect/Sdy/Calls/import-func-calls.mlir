@@ -73,7 +73,7 @@ func.func @leaves_call_of_external_function_alone(%x: tensor<8xf32>) -> tensor<8
   return %0 : tensor<8xf32>
 }
 
-// A call of mpmd has to stand in a function, or in a loop.
+// A call of mpmd has to be in a function, or in a loop.
 func.func private @distributed(%x: tensor<8xf32>) -> tensor<8xf32> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
   return %x : tensor<8xf32>
 }
@@ -91,7 +91,7 @@ func.func @keeps_call_of_function_with_other_calls(%x: tensor<8xf32>) -> tensor<
   return %0 : tensor<8xf32>
 }
 
-// What has to stand in a function keeps its function.
+// What has to be in a function keeps its function.
 // CHECK-LABEL: func @keeps_call_of_what_assigns
 // CHECK-NEXT:    call @assigns
 func.func @keeps_call_of_what_assigns(%x: tensor<8xf32>) -> tensor<8xf32> {

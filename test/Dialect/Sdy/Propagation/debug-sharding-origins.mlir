@@ -55,7 +55,7 @@ func.func @annotated_ops(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Nobody reads the sum, which goes; a declaration has no values.
+// Nothing reads the sum, which goes; a declaration has no values.
 sdy.mesh @grid = <["a"=2, ""=2]>
 // CHECK-LABEL: func @main
 // CHECK-SAME: sdy.sharding_origins = {a = "self"}

@@ -56,8 +56,8 @@ func.func @order_settles_conflicts(%a: !pa, %b: !pa {sdy.sharding = #sdy.shardin
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// Level 0: edges and ops whose operands have no other use. The negation spreads c
-// to the sine before the addition, which reads %a twice, can spread r.
+// Level 0: edges and ops whose operands have no other use. The negation propagates c
+// to the sine before the addition, which reads %a twice, can propagate r.
 // CHECK-LABEL: func @shared_operands_wait_for_the_next_level
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", ?}, {?}]>})
@@ -160,8 +160,8 @@ func.func @reduction_factors_wait_for_others(%a: tensor<8x8xf32>, %b: tensor<8x4
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// Until the last level a broadcast only spreads backward; by then the contraction
-// has brought c.
+// Until the last level a broadcast only propagates backward; by then the
+// contraction has brought c.
 // CHECK-LABEL: func @broadcasts_go_backward_first
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x4xf32>)
@@ -182,7 +182,7 @@ func.func @broadcasts_go_backward_first(%a: tensor<8xf32> {sdy.sharding = #sdy.s
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// Slices spread forward at level 0 already, before the contraction brings c.
+// Slices propagate forward at level 0 already, before the contraction brings c.
 // CHECK-LABEL: func @dynamic_slices_go_forward_first
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<i32>,

@@ -2,7 +2,7 @@
 
 sdy.mesh @grid = <["a"=2]>
 
-// Nothing spreads where no sharding has an axis.
+// Nothing propagates where no sharding has an axis.
 // CHECK-LABEL: func @nothing_to_spread
 // CHECK-SAME: %arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}
 func.func @nothing_to_spread(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}) -> tensor<8xf32> {
@@ -16,7 +16,7 @@ func.func @nothing_to_spread(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@gr
 
 sdy.mesh @grid = <["a"=2]>
 
-// What is not used goes, as it does beside others that spread.
+// What is not used goes, as it does beside others that propagate.
 // CHECK-LABEL: func @unused_op
 func.func @unused_op(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}) -> tensor<8xf32> {
   // CHECK-NEXT: stablehlo.sine
@@ -43,7 +43,7 @@ func.func @priority(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}p
 
 sdy.mesh @grid = <["a"=2]>
 
-// A constraint of an op's own is a sharding to spread.
+// A constraint of an op's own is a sharding to propagate.
 // CHECK-LABEL: func @constraint
 func.func @constraint(%x: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK-NEXT: %[[c:.*]] = sdy.sharding_constraint %arg0 <@grid, [{"a"}]>

@@ -3,7 +3,7 @@
 // RUN: mpmd-opt %s --mpmd-unshare-bodies --sdy-user-priority-propagate > %t.own
 // RUN: diff %t.shared %t.own
 
-// Shardings pass through a shared body as if its ops stood in each fragment. The
+// Shardings pass through a shared body as if its ops were in each fragment. The
 // first two calls end alike; the third has other axes, and gets a copy.
 
 !m = !mpmd.mesh_tensor<"m", tensor<4x8xf32>>

@@ -58,8 +58,8 @@ def check_ops(tools, draw, numbers: range, routes, batch: int) -> int:
         comparison.close()
     for route in routes:
         agree, meant = comparison.passed[route], comparison.meant[route]
-        told = f", {meant} differ as they should" if meant else ""
-        print(f"{route}: {agree} of {comparison.count} agree{told}")
+        note = f", {meant} differ as they should" if meant else ""
+        print(f"{route}: {agree} of {comparison.count} agree{note}")
     print(f"run, not only read: {comparison.numbered} of {comparison.count}")
     if comparison.count and not comparison.numbered:
         print("jaxlib runs none of them: the numbers were not compared")

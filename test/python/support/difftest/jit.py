@@ -84,14 +84,14 @@ class JitComparison:
         plain, partitioned = jax.jit(model.function), model.compiled()
         expected = plain(*model.arguments)
         ours = partitioned(*model.arguments)
-        told = difference(expected, ours)
-        if told or not model.trains:
-            return told
+        found = difference(expected, ours)
+        if found or not model.trains:
+            return found
         # What was returned is given again, as training does.
         copies = [np.asarray(w) for w in ours[1]]
         expected = plain(copies, model.batches)
-        told = difference(expected, partitioned(ours[1], model.batches))
-        return f"second call: {told}" if told else None
+        found = difference(expected, partitioned(ours[1], model.batches))
+        return f"second call: {found}" if found else None
 
 
 def difference(expected, ours) -> str | None:

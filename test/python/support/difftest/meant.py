@@ -26,7 +26,7 @@ class Numbers:
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """What we refuse or take away on purpose on a route, and how it is told."""
+    """What we refuse or take away on purpose on a route, and how it is recognized."""
 
     route: str  # Or nothing, for all of them.
     message: str

@@ -16,7 +16,7 @@ from fuzz import seeds as fuzz_seeds  # noqa: E402
 from support import op_corpus
 from support.isolated import Isolated
 
-# jaxlib verifies some programs for ever.
+# jaxlib verifies some programs without end.
 SECONDS = 20
 
 
@@ -31,7 +31,7 @@ class Reading:
 
 @dataclasses.dataclass(frozen=True)
 class Meant:
-    """Programs that one side refuses on purpose: its message, and what stands in
+    """Programs that one side refuses on purpose: its message, and what is in
     them. Each has a line in docs/developing/differences.md."""
 
     refused_by: str
@@ -71,7 +71,7 @@ MEANT = (
     Meant("jaxlib", r"expected ':'", r"mpmd\.for \(\)"),
     Meant("jaxlib", r"", r"collective_reduce"),
 )
-# In programs that jaxlib prints in a way that it, or nobody, reads, as hex digits, or
+# In programs that jaxlib prints in a way that it, or none, reads, as hex digits, or
 # without what it does not know.
 PRINTED_OTHERWISE = (
     r"stablehlo\.while|mpmd\.for|stablehlo\.dynamic_slice|reduction_op|"
@@ -151,8 +151,8 @@ class MutantComparison:
         try:
             return Reading(self.tools.run("mpmd-opt", "-", stdin=text).strip())
         except op_corpus.ToolError as error:
-            told = str(error)
-            return Reading(error=told if "exits with 1: " in told else "")
+            message = str(error)
+            return Reading(error=message if "exits with 1: " in message else "")
 
 
 def compare(text: str, ours: Reading, theirs: Reading) -> tuple[str, str]:
@@ -166,8 +166,8 @@ def compare(text: str, ours: Reading, theirs: Reading) -> tuple[str, str]:
     if ours.error or theirs.error:
         if any(is_meant(meant, text, ours, theirs) for meant in MEANT):
             return "one refuses, as it should be", ""
-        told = f"we: {ours.error or 'read it'}; jaxlib: {theirs.error or 'reads it'}"
-        return "one refuses", re.sub(r"\s+", " ", told)[:600]
+        message = f"we: {ours.error or 'read it'}; jaxlib: {theirs.error or 'reads it'}"
+        return "one refuses", re.sub(r"\s+", " ", message)[:600]
     if ours.text == theirs.text:
         return "both read and print the same", ""
     if re.search(PRINTED_OTHERWISE, text) or 'dense<"0x' in theirs.text:

@@ -326,9 +326,9 @@ class OpComparison:
             numbers = self._run_plain([suspect.program], True)
             expected = Expected(suspect.program, numbers[0])
             (part,) = self._taken([suspect], take, constants, True, hide=True)
-            told = compare_numbers(expected, route, part)
-            if told:
-                differences.append((expected, told))
+            found = compare_numbers(expected, route, part)
+            if found:
+                differences.append((expected, found))
         return differences
 
     def _taken(
@@ -342,7 +342,7 @@ class OpComparison:
             programs = [dataclasses.replace(p, arrays=[]) for p in programs]
         if not (hide and constants):
             return self._run(text, programs, fuse)
-        # XLA folds, too, where it cannot be told not to, and does so otherwise than it
+        # XLA folds, too, where it cannot be prevented, and does so otherwise than it
         # computes.
         values, rest = constants_as_arguments(text)
         try:
@@ -421,8 +421,8 @@ def compare_numbers(expected: Expected, route: str, results) -> str:
         is_function = re.match(FUNCTIONS, program.op) or np.iscomplexobj(left)
         off = distance(left, right) if is_function else np.inf
         if off > 1 and not is_equal(left, right):
-            told = f"result {i}: {describe(left, right)}"
-            return f"{told}, {off:.3g} times what is allowed"
+            found = f"result {i}: {describe(left, right)}"
+            return f"{found}, {off:.3g} times what is allowed"
     return ""
 
 

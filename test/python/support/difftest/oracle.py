@@ -93,8 +93,8 @@ class OracleComparison:
         if third is None:
             self.outcomes[f"refused by {self.oracle}"] += 1
             return
-        told = compare_numbers(expected, "oracle", third)
-        if not told:
+        found = compare_numbers(expected, "oracle", third)
+        if not found:
             self.outcomes["all agree"] += 1
             return
         name = f"{expected.program.op} ({expected.program.name})"
@@ -102,19 +102,19 @@ class OracleComparison:
             ours = self._folded(expected.program)
         except (Aborted, RuntimeError, ToolError) as error:
             self.outcomes["not folded"] += 1
-            self.alone.append(f"{name}: not folded, {str(error).strip()[:80]}; {told}")
+            self.alone.append(f"{name}: not folded, {str(error).strip()[:80]}; {found}")
             return
         if not compare_numbers(expected, "fold", ours):
             self.outcomes[f"{self.oracle} alone"] += 1
-            self.alone.append(f"{name}: {self.oracle} alone: {told}")
+            self.alone.append(f"{name}: {self.oracle} alone: {found}")
         elif not compare_numbers(
             dataclasses.replace(expected, numbers=third), "fold", ours
         ):
             self.outcomes["XLA alone"] += 1
-            self.alone.append(f"{name}: XLA alone: {told}")
+            self.alone.append(f"{name}: XLA alone: {found}")
         else:
             self.outcomes["three opinions"] += 1
-            self.findings.append(Finding(name, "oracle", told))
+            self.findings.append(Finding(name, "oracle", found))
 
     def _folded(self, program: Program) -> list[np.ndarray]:
         """What our folding makes of it, and XLA of what that has left."""

@@ -37,9 +37,9 @@ class PlacementComparison:
             except Exception as error:
                 found = [f"{type(error).__name__}: {error}".splitlines()[0][:300]]
             self.outcomes["differ" if found else "in their places"] += 1
-            for told in found:
+            for finding in found:
                 name = f"step {number} ({program.name})"
-                self.findings.append(Finding(name, "placement", told))
+                self.findings.append(Finding(name, "placement", finding))
 
     def __len__(self) -> int:
         return len(self._choices)
@@ -54,8 +54,8 @@ class PlacementComparison:
             compiled = lowered.compile()
             values = program.values()
             ours = compiled(*compiled.place(*values))
-            told = difftest_jit.difference(jax.jit(program.step)(*values), ours)
-            found += [told] if told else []
+            finding = difftest_jit.difference(jax.jit(program.step)(*values), ours)
+            found += [finding] if finding else []
         return found
 
 

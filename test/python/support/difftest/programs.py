@@ -202,8 +202,8 @@ class ProgramComparison:
             elif self._is_accepted_by_chance(program):
                 self.outcomes["the peer splits less by chance"] += 1
             else:
-                told = str(error).splitlines()[0]
-                self._find(seed, "ours", f"only we reject it: {told}")
+                message = str(error).splitlines()[0]
+                self._find(seed, "ours", f"only we reject it: {message}")
         return None
 
     def _theirs(self, program: random_programs.Program) -> str | None:
@@ -217,7 +217,7 @@ class ProgramComparison:
     def _theirs_without_nested_calls(
         self, program: random_programs.Program
     ) -> str | None:
-        """We dissolve calls in calls first: each may be on other meshes."""
+        """We inline calls in calls first: each may be on other meshes."""
         if len(re.findall(r"mpmd\.call @", program.text)) < 2:
             return None
         text = self.tools.run(

@@ -49,9 +49,9 @@ def programs(words: Sequence[str] = ()) -> list[Program]:
     if words:
         texts = [t for t in texts if any(word in operation(t) for word in words)]
     jaxlib = Isolated(__name__)
-    told = jaxlib.call_each(are_read, texts, False)
+    answers = jaxlib.call_each(are_read, texts, False)
     jaxlib.close()
-    found = [text for text, good in zip(texts, told, strict=True) if good]
+    found = [text for text, good in zip(texts, answers, strict=True) if good]
     made = [program(text, f"s{i}") for i, text in enumerate(found)]
     known = {kind(p) for p in made}
     for p in made:

@@ -1,7 +1,7 @@
 """Programs with one token changed: do jaxlib and `mpmd-opt` read the same ones?
 
 A token of a chunk of `test/` is dropped, repeated, swapped with the next or replaced,
-another is put before it, or what stands between two brackets is dropped. Unlike
+another is put before it, or what is between two brackets is dropped. Unlike
 `difftest_mutants.py`, which changes ops, this is about where a parser is lenient.
 """
 
@@ -13,7 +13,7 @@ from support.difftest.mutants import MutantComparison
 TOKEN = re.compile(
     r'"(?:[^"\\]|\\.)*"|->|[%@#!^]?[A-Za-z_][\w.$]*|[%#]\d+|-?\d+(?:\.\d+)?|\S'
 )
-# Tokens that stand in the assembly of ops and attributes.
+# Tokens of the assembly of ops and attributes.
 OTHERS = (
     *("{", "}", "[", "]", "(", ")", "<", ">", ",", ":", "?", "=", "->", "x", "*"),
     *('"a"', '""', "0", "1", "2", "-1", "9223372036854775808"),

@@ -242,13 +242,13 @@ def batch_norm(which: str):
         row = (shape[feature],)
         x = b.argument(shape, element, tame=True)
         rows = [b.argument(row, element, tame=True) for _ in range(3)]
-        spread = b.argument(row, element, b.numbers.uniform(0.5, 2, row))
+        variance = b.argument(row, element, b.numbers.uniform(0.5, 2, row))
         attributes = f"epsilon = 1.000000e-03 : f32, feature_index = {feature} : i64"
         narrow = Tensor(row, element)
         operands, results = {
             "training": ([x, *rows[:2]], [x.type, narrow, narrow]),
-            "inference": ([x, *rows, spread], [x.type]),
-            "grad": ([x, *rows[:2], spread, x], [x.type, narrow, narrow]),
+            "inference": ([x, *rows, variance], [x.type]),
+            "grad": ([x, *rows[:2], variance, x], [x.type, narrow, narrow]),
         }[which]
         b.give(*b.op(f"stablehlo.batch_norm_{which}", operands, results, attributes))
 

@@ -108,7 +108,7 @@ def unary(name: str, classes: str, dialect: str):
 
 
 def second(b: Builder, name: str, x: Value, shape=None) -> Value:
-    """What stands on the right: seldom what ends the process of XLA where it divides
+    """What is on the right: seldom what ends the process of XLA where it divides
     constants, by zero, or the lowest number by -1."""
     element = x.type.element
     type_ = Tensor(x.type.shape if shape is None else shape, element)

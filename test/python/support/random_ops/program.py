@@ -303,7 +303,7 @@ class Builder:
         return Value(f"%a{len(self.arguments) - 1}", type_)
 
     def opaque(self, type_: str) -> Value:
-        """An argument that no array stands for."""
+        """An argument that no array represents."""
         self.runs = False
         self.arrays.append(None)
         self.arguments.append(type_)

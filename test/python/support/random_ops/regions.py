@@ -195,9 +195,9 @@ def gather_numbers(b: Builder):
     return shape, sizes, index_shape, tuple(result), numbers
 
 
-def indices(b: Builder, shape, limit: int, spread: bool) -> Value:
+def indices(b: Builder, shape, limit: int, beyond: bool) -> Value:
     element = b.rng.choice(["i32", "i64", "ui32", "i8"])
-    low, high = (0 if element[0] == "u" else -1, limit + 1) if spread else (0, 1)
+    low, high = (0 if element[0] == "u" else -1, limit + 1) if beyond else (0, 1)
     return b.argument(shape, element, b.numbers.integers(low, high + 1, shape))
 
 
