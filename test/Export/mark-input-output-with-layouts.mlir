@@ -10,9 +10,9 @@
 // Arguments
 //===----------------------------------------------------------------------===//
 
-// CHECK-LABEL: func @spreads_layout_of_argument_to_fragments
+// CHECK-LABEL: func @propagates_layout_of_argument_to_fragments
 // CHECK-SAME:    {mhlo.layout_mode = "{0,1}"}
-func.func @spreads_layout_of_argument_to_fragments(%a: !m {mhlo.layout_mode = "{0,1}"}, %b: !m) -> (!m, !m) attributes {topology = #topology} {
+func.func @propagates_layout_of_argument_to_fragments(%a: !m {mhlo.layout_mode = "{0,1}"}, %b: !m) -> (!m, !m) attributes {topology = #topology} {
   // CHECK: arg_attrs = [{mhlo.layout_mode = "{0,1}"}, {}, {mhlo.layout_mode = "{0,1}"}], res_attrs = [{}]
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a, %b, %a) (%x: !l, %y: !l, %z: !l) {
     mpmd.return %x : !l
@@ -121,9 +121,9 @@ func.func @forces_argument_sent_to_cpu_mesh_to_default(%a: !m {mhlo.layout_mode 
 }
 
 // The layout is lost after the transfer to the CPU mesh, on the way back too.
-// CHECK-LABEL: func @spreads_default_behind_cpu_mesh
+// CHECK-LABEL: func @propagates_default_after_cpu_mesh
 // CHECK-SAME:    -> (!mpmd.mesh_tensor<"n", tensor<4xf32>> {mhlo.layout_mode = "{0,1}"}, !mpmd.mesh_tensor<"m", tensor<4xf32>>)
-func.func @spreads_default_behind_cpu_mesh(%a: !m {mhlo.layout_mode = "{0,1}"}) -> (!n, !m) attributes {topology = #topology} {
+func.func @propagates_default_after_cpu_mesh(%a: !m {mhlo.layout_mode = "{0,1}"}) -> (!n, !m) attributes {topology = #topology} {
   %0 = mpmd.transfer %a : (!m) -> !n
   %1 = mpmd.transfer %0 : (!n) -> !cpu
   %2 = mpmd.transfer %1 : (!cpu) -> !m
@@ -175,9 +175,9 @@ func.func @makes_auto_result_default_with_any_other_use(%a: !m) -> (!m {mhlo.lay
   return %0#0, %0#1, %1, %2 : !m, !m, !m, !n
 }
 
-// CHECK-LABEL: func @spreads_layout_that_return_demands_to_other_uses
+// CHECK-LABEL: func @propagates_layout_that_return_demands_to_other_uses
 // CHECK-SAME:    -> (!mpmd.mesh_tensor<"m", tensor<4xf32>> {mhlo.layout_mode = "{0}"}, !mpmd.mesh_tensor<"m", tensor<4xf32>> {mhlo.layout_mode = "{0}"}, !mpmd.mesh_tensor<"m", tensor<4xf32>>, !mpmd.mesh_tensor<"n", tensor<4xf32>> {mhlo.layout_mode = "{0}"})
-func.func @spreads_layout_that_return_demands_to_other_uses(%a: !m) -> (!m {mhlo.layout_mode = "{0}"}, !m {mhlo.layout_mode = "auto"}, !m, !n) attributes {topology = #topology} {
+func.func @propagates_layout_that_return_demands_to_other_uses(%a: !m) -> (!m {mhlo.layout_mode = "{0}"}, !m {mhlo.layout_mode = "auto"}, !m, !n) attributes {topology = #topology} {
   // CHECK: res_attrs = [{mhlo.layout_mode = "{0}"}]
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
     mpmd.return %x : !l
@@ -220,8 +220,8 @@ func.func @later_values_see_layouts_settled_before(%a: !m {mhlo.layout_mode = "a
 //===----------------------------------------------------------------------===//
 
 // A loop's result is not followed.
-// CHECK-LABEL: func @writes_operand_list_only_where_layout_was_spread
-func.func @writes_operand_list_only_where_layout_was_spread(%a: !m {mhlo.layout_mode = "auto"}) -> !m attributes {topology = #topology} {
+// CHECK-LABEL: func @writes_operand_list_only_where_layout_was_propagated
+func.func @writes_operand_list_only_where_layout_was_propagated(%a: !m {mhlo.layout_mode = "auto"}) -> !m attributes {topology = #topology} {
   %0 = mpmd.for (%a) {iterations = 2 : ui32} (%p: !m, %i: tensor<ui32>) {
     mpmd.return %p : !m
   } : !m

@@ -191,9 +191,9 @@ func.func @looks_into_called_functions(%a: !m) -> (!m, !m {mhlo.memory_kind = "p
 }
 
 // A function with branches has no one return to look at.
-// CHECK-LABEL: func @does_not_check_results_behind_branches
+// CHECK-LABEL: func @does_not_check_results_after_branches
 // CHECK:         arg_attrs = [{}], res_attrs = [{}]
-func.func @does_not_check_results_behind_branches(%a: !mpmd.mesh_tensor<"m", tensor<4xf32>>, %c: i1)
+func.func @does_not_check_results_after_branches(%a: !mpmd.mesh_tensor<"m", tensor<4xf32>>, %c: i1)
     -> !mpmd.mesh_tensor<"m", tensor<4xf32>> attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: tensor<4xf32>) {
     mpmd.return %x : tensor<4xf32>

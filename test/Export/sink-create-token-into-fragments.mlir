@@ -60,9 +60,9 @@ func.func @leaves_tokens_of_the_function_alone(%a: !m) -> !token attributes {top
   return %t : !token
 }
 
-// CHECK-LABEL: func @results_behind_tokens_move_up
+// CHECK-LABEL: func @results_after_tokens_move_up
 // CHECK-NEXT:    mpmd.fragment<mesh="m", origin=["f"]> {{.*}} {arg_attrs = [{tf.aliasing_output = 0 : i32}, {tf.aliasing_output = 1 : i32}]}
-func.func @results_behind_tokens_move_up(%a: !m, %b: !m) -> (!m, !m) attributes {topology = #topology} {
+func.func @results_after_tokens_move_up(%a: !m, %b: !m) -> (!m, !m) attributes {topology = #topology} {
   %0:3 = mpmd.fragment<mesh="m", origin=["f"]> (%a, %b) {arg_attrs = [{tf.aliasing_output = 0 : i32}, {tf.aliasing_output = 2 : i32}]} (%x: tensor<4xf32>, %y: tensor<4xf32>) {
     %k = stablehlo.create_token : !token
     mpmd.return %x, %k, %y : tensor<4xf32>, !token, tensor<4xf32>

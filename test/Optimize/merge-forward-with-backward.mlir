@@ -5,9 +5,9 @@
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-// CHECK-LABEL: func @merges_with_backward_fragment_behind_other_meshes
+// CHECK-LABEL: func @merges_with_backward_fragment_after_other_meshes
 // CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
-func.func @merges_with_backward_fragment_behind_other_meshes(%x: !m1, %y: !m2) -> (!m1, !m2)
+func.func @merges_with_backward_fragment_after_other_meshes(%x: !m1, %y: !m2) -> (!m1, !m2)
     attributes {topology = #topology} {
   // CHECK-NEXT: %[[N:.*]] = mpmd.fragment<mesh="m2", origin=["g"]> (%[[Y]])
   // CHECK:      %[[M:.*]] = mpmd.fragment<mesh="m1", origin=["f", "f"(1)], stage=1> (%[[X]]) {call_counter = 3 : ui32} (%[[A:.*]]: tensor<4xf32>) {

@@ -55,9 +55,9 @@ func.func @truncates_argument_at_first_sub_axis(
 }
 
 // Axes after the sub-axis go as well.
-// CHECK-LABEL: func @drops_axes_behind_sub_axis
+// CHECK-LABEL: func @drops_axes_after_sub_axis
 // CHECK-SAME: sdy.sharding = #sdy.sharding<@g, [{}, {}]>
-func.func @drops_axes_behind_sub_axis(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"y":(1)2, "x"}, {}]>}) attributes {topology = #topology} {
+func.func @drops_axes_after_sub_axis(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"y":(1)2, "x"}, {}]>}) attributes {topology = #topology} {
   return
 }
 

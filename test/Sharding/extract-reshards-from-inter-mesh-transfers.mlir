@@ -149,8 +149,8 @@ func.func @reshards_at_consumer_if_source_is_on_host(%a: !m_host) -> !n attribut
 // Producer site
 //===----------------------------------------------------------------------===//
 
-// CHECK-LABEL: func @adds_fragment_behind_transfer
-func.func @adds_fragment_behind_transfer(%a: !m) -> (!m, !n) attributes {topology = #topology} {
+// CHECK-LABEL: func @adds_fragment_after_transfer
+func.func @adds_fragment_after_transfer(%a: !m) -> (!m, !n) attributes {topology = #topology} {
   // CHECK-NEXT: %[[T:.*]] = mpmd.transfer %arg0
   %0 = mpmd.transfer %a : (!m) -> !m
   // CHECK-NEXT: %[[K:.*]] = mpmd.fragment<mesh="m", origin=[], out_shardings=[<@g, [{"x"}, {}]>]> (%[[T]]) {mpmd.inferred_by = ["extract_reshards"]} (%[[X:.*]]: tensor<8x8xf32>) {

@@ -79,8 +79,8 @@ func.func @ignores_constraint_without_unreduced_axes(%a: !m) -> !m attributes {t
   return %0 : !m
 }
 
-// CHECK-LABEL: func @ignores_constraint_behind_another_op
-func.func @ignores_constraint_behind_another_op(%a: !m) -> !m attributes {topology = #topology} {
+// CHECK-LABEL: func @ignores_constraint_after_another_op
+func.func @ignores_constraint_after_another_op(%a: !m) -> !m attributes {topology = #topology} {
   // CHECK: mpmd.fragment<mesh="m", origin=["f"]> (%{{.*}}) (
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
     %c = sdy.sharding_constraint %x <@g, [{}, {}], unreduced={"x"}> : !l

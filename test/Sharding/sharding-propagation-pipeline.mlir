@@ -9,9 +9,9 @@
 // CHECK: sdy.mesh @g = <["x"=2]> {stablehlo.mesh = {axes = [{name = "x", size = 2 : i64}]}}
 sdy.mesh @g = <["x"=2]>
 
-// CHECK-LABEL: func @spreads_sharding_over_fragment_and_transfer
+// CHECK-LABEL: func @propagates_sharding_over_fragment_and_transfer
 // CHECK-SAME:    (%[[A:.*]]: !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@g, [{"x"}, {}]>>) -> !mpmd.mesh_tensor<"n", tensor<4x4xf32>, sharding=<@g, [{"x"}, {}]>>
-func.func @spreads_sharding_over_fragment_and_transfer(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}, {?}]>}) -> !n attributes {topology = #topology} {
+func.func @propagates_sharding_over_fragment_and_transfer(%a: !m {sdy.sharding = #sdy.sharding<@g, [{"x"}, {?}]>}) -> !n attributes {topology = #topology} {
   // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m", origin=["f"]> (%[[A]]) (%[[X:.*]]: tensor<4x4xf32>) {
   // CHECK-NEXT:   %[[S:.*]] = stablehlo.sine %[[X]] : tensor
   // CHECK-NEXT:   mpmd.return %[[S]]

@@ -90,8 +90,8 @@ func.func @drops_unused_results_of_pure_ops(%a: !m) -> !m attributes {topology =
   return %0#0 : !m
 }
 
-// CHECK-LABEL: func @erases_pure_fragment_that_nobody_reads
-func.func @erases_pure_fragment_that_nobody_reads(%a: !m) attributes {topology = #topology} {
+// CHECK-LABEL: func @erases_pure_fragment_that_nothing_reads
+func.func @erases_pure_fragment_that_nothing_reads(%a: !m) attributes {topology = #topology} {
   // CHECK-NEXT: return
   mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {
     mpmd.return
@@ -117,8 +117,8 @@ func.func @keeps_only_result_of_fragment_with_effects(%a: !m, %b: !m) attributes
   return
 }
 
-// CHECK-LABEL: func @keeps_fragment_with_effects_whole_if_nobody_reads_it
-func.func @keeps_fragment_with_effects_whole_if_nobody_reads_it(%a: !m, %b: !m) attributes {topology = #topology} {
+// CHECK-LABEL: func @keeps_fragment_with_effects_whole_if_nothing_reads_it
+func.func @keeps_fragment_with_effects_whole_if_nothing_reads_it(%a: !m, %b: !m) attributes {topology = #topology} {
   // CHECK-NEXT: mpmd.fragment<mesh="m", origin=["f"]> (%arg0, %arg1)
   // CHECK-NEXT:   %[[N:.*]] = stablehlo.negate
   // CHECK-NEXT:   custom_call
@@ -186,8 +186,8 @@ func.func @reaches_fragments_in_loops(%a: !m, %b: !m) -> !m attributes {topology
   return %0#0 : !m
 }
 
-// CHECK-LABEL: func @keeps_constraint_that_nobody_reads
-func.func @keeps_constraint_that_nobody_reads(%a: !m) -> !m attributes {topology = #topology} {
+// CHECK-LABEL: func @keeps_constraint_that_nothing_reads
+func.func @keeps_constraint_that_nothing_reads(%a: !m) -> !m attributes {topology = #topology} {
   // CHECK-NEXT: mpmd.fragment
   // CHECK-NEXT:   sdy.sharding_constraint
   %0:2 = mpmd.fragment<mesh="m", origin=["f"]> (%a) (%x: !l) {

@@ -26,7 +26,7 @@ func.func private @reduction_needs_a_known_kind() attributes {a = #mpmd.reductio
 // -----
 
 // expected-error@+1 {{expected '}' in attribute dictionary}}
-func.func private @origin_cannot_stand_alone() attributes {a = #mpmd.origin"f"}
+func.func private @origin_cannot_be_alone() attributes {a = #mpmd.origin"f"}
 
 // -----
 

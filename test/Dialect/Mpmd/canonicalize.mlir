@@ -175,8 +175,8 @@ func.func @inner_transfer_with_another_reader_stays(%x: !m1) -> (!m1_x, !m1_y) a
 }
 
 // The collapse goes first: both ends of the chain are left.
-// CHECK-LABEL: func @identity_behind_read_transfer_reads_the_source
-func.func @identity_behind_read_transfer_reads_the_source(%x: !m1) -> (!m1_x, !m1_x) attributes {topology = #topology} {
+// CHECK-LABEL: func @identity_after_read_transfer_reads_the_source
+func.func @identity_after_read_transfer_reads_the_source(%x: !m1) -> (!m1_x, !m1_x) attributes {topology = #topology} {
   // CHECK-NEXT: %[[A:.*]] = mpmd.transfer {inner} %arg0
   // CHECK-NEXT: %[[B:.*]] = mpmd.transfer %arg0
   %0 = mpmd.transfer {inner} %x : (!m1) -> !m1_x

@@ -23,9 +23,9 @@ func.func private @p(%a: tensor<4xf32>) -> tensor<4xf32> attributes {mesh_shape 
 
 !n = !mpmd.mesh_tensor<"größe, {1} @/", tensor<4xf32>>
 
-// CHECK-LABEL: func @other_characters_stand_for_themselves
+// CHECK-LABEL: func @other_characters_represent_themselves
 // CHECK-SAME:    !mpmd.mesh_tensor<"größe, {1} @/", tensor<4xf32>>
-func.func @other_characters_stand_for_themselves(%x: !n) -> !n attributes {topology = #mpmd.topology<<"größe, {1} @/" : <["x"=1]>>>} {
+func.func @other_characters_represent_themselves(%x: !n) -> !n attributes {topology = #mpmd.topology<<"größe, {1} @/" : <["x"=1]>>>} {
   // CHECK: mpmd.fragment<mesh="größe, {1} @/", origin=["é"]>
   %0 = mpmd.fragment<mesh="größe, {1} @/", origin=["é"]> (%x) (%a: tensor<4xf32>) {
     mpmd.return %a : tensor<4xf32>

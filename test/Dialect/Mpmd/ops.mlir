@@ -166,8 +166,8 @@ func.func @for_prints_counts_sorted_and_result_types(%x: tensor<4xf32>, %y: tens
   return %0#0 : tensor<4xf32>
 }
 
-// CHECK-LABEL: func @for_without_operands_has_no_types_behind_it
-func.func @for_without_operands_has_no_types_behind_it() {
+// CHECK-LABEL: func @for_without_operands_has_no_types_after_it
+func.func @for_without_operands_has_no_types_after_it() {
   // CHECK-NEXT: mpmd.for () {iterations = 2 : ui32} (%index: tensor<ui32>) {
   // CHECK-NEXT:   mpmd.return
   // CHECK-NEXT: }{{ *$}}

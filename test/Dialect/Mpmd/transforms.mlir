@@ -145,11 +145,11 @@ func.func @hoists_what_does_not_change(%x: tensor<4xf32>, %y: tensor<4xf32>) -> 
 }
 
 // In a branch there may be no fragment.
-// CHECK-LABEL: func @leaves_what_may_not_stand_around_the_loop
+// CHECK-LABEL: func @leaves_what_may_not_be_around_the_loop
 // CHECK:         stablehlo.negate
 // CHECK-NEXT:    mpmd.for
 // CHECK-NEXT:      mpmd.fragment
-func.func @leaves_what_may_not_stand_around_the_loop(%x: tensor<4xf32>, %y: !mpmd.mesh_tensor<"m1", tensor<4xf32>>, %p: tensor<i32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
+func.func @leaves_what_may_not_be_around_the_loop(%x: tensor<4xf32>, %y: !mpmd.mesh_tensor<"m1", tensor<4xf32>>, %p: tensor<i32>) -> tensor<4xf32> attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
   %0 = "stablehlo.case"(%p) ({
     %1 = mpmd.for (%x) {iterations = 2 : ui32} (%a: tensor<4xf32>, %i: tensor<ui32>) {
       %n = stablehlo.negate %x : tensor<4xf32>

@@ -7,9 +7,9 @@
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
 #topology = #mpmd.topology<<"m": <["x"=2]>>>
 
-// CHECK-LABEL: func @erases_fragments_with_a_shared_body_that_nobody_reads
+// CHECK-LABEL: func @erases_fragments_with_a_shared_body_that_nothing_reads
 // CHECK-NEXT: return
-func.func @erases_fragments_with_a_shared_body_that_nobody_reads(%x: !m) -> !m attributes {topology = #topology} {
+func.func @erases_fragments_with_a_shared_body_that_nothing_reads(%x: !m) -> !m attributes {topology = #topology} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: !t) {
     %1 = stablehlo.custom_call @mpmd.shared_body(%a) {called_computations = [@body]} : (!t) -> !t
     mpmd.return %1 : !t

@@ -29,9 +29,9 @@ func.func @use_set_of_output_wins_over_its_src_set(%p: !t {mpmd.use_set = #mpmd.
   return %0, %q : !t, !m2
 }
 
-// CHECK-LABEL: func @output_that_can_be_had_anywhere_follows_its_input
+// CHECK-LABEL: func @output_that_is_available_anywhere_follows_its_input
 // CHECK-SAME:    (%{{.*}}: !mpmd.mesh_tensor<"m2"
-func.func @output_that_can_be_had_anywhere_follows_its_input(%p: !t {mpmd.use_set = #mpmd.meshes_with_origins<"m3", "m2">}, %q: !m2) -> (!t, !m2) attributes {topology = #topology} {
+func.func @output_that_is_available_anywhere_follows_its_input(%p: !t {mpmd.use_set = #mpmd.meshes_with_origins<"m3", "m2">}, %q: !m2) -> (!t, !m2) attributes {topology = #topology} {
   %0 = stablehlo.constant dense<1.0> : !t
   return %0, %q : !t, !m2
 }

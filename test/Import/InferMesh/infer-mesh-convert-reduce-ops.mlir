@@ -160,8 +160,8 @@ func.func @mark_of_another_kind_is_none(%a: !p) -> !t {
 }
 
 // Operands are repeated up to a limit.
-// CHECK-LABEL: func @doubled_sums_do_not_grow_for_ever
-func.func @doubled_sums_do_not_grow_for_ever(%a: !t, %b: !t) -> !t {
+// CHECK-LABEL: func @doubled_sums_do_not_grow_without_end
+func.func @doubled_sums_do_not_grow_without_end(%a: !t, %b: !t) -> !t {
   // ALL:      %[[R:[0-9]+]] = mpmd.reduce<add> {{.*}}arg1, %{{[0-9]+}} :
   // ALL-NEXT: %[[S:.*]] = mpmd.reduce<add> %[[R]], %[[R]] :
   // ALL-NEXT: return %[[S]]

@@ -32,7 +32,7 @@ func.func @reports_what_has_no_mesh(%p: !t) -> !t attributes {topology = #topolo
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-func.func @reports_transfer_that_nobody_made(%p: !m1) -> !m2 attributes {topology = #topology} {
+func.func @reports_missing_transfer(%p: !m1) -> !m2 attributes {topology = #topology} {
   %f = mpmd.fragment<mesh="m1", origin=[]> (%p) (%x: !t) {
     %2 = stablehlo.sine %x : !t
     mpmd.return %2 : !t

@@ -49,9 +49,9 @@ func.func @broadcast_is_a_chain_from_its_operand(%p: !m1) -> (!m3, !m1, !m2) att
   return %0, %1, %2 : !m3, !m1, !m2
 }
 
-// CHECK-LABEL: func @chain_of_a_broadcast_starts_anew_where_its_operand_is
+// CHECK-LABEL: func @chain_of_a_broadcast_starts_again_where_its_operand_is
 // CHECK-SAME:    (%[[P:.*]]: !mpmd.mesh_tensor<"m2"
-func.func @chain_of_a_broadcast_starts_anew_where_its_operand_is(%p: !m2) -> (!m3, !m2, !m1) attributes {topology = #topology} {
+func.func @chain_of_a_broadcast_starts_again_where_its_operand_is(%p: !m2) -> (!m3, !m2, !m1) attributes {topology = #topology} {
   // CHECK-NEXT: %[[A:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m1"
   // CHECK-NEXT: %[[B:.*]] = mpmd.transfer %[[P]] {{.*}} -> !mpmd.mesh_tensor<"m3"
   // CHECK-NEXT: return %[[B]], %[[P]], %[[A]]

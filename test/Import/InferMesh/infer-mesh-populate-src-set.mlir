@@ -12,10 +12,10 @@
 #used = #mpmd.meshes_with_origins<"m2"["f"], "m1"["g"]>
 #m1 = #mpmd.meshes_with_origins<"m1">
 
-// CHECK-LABEL: func @input_can_be_had_where_it_is_used
+// CHECK-LABEL: func @input_is_available_where_it_is_used
 // CHECK-SAME:    {mpmd.src_set = #mpmd.meshes_with_origins<"m2"["inferred_in"], "m1"["inferred_in"]>, mpmd.use_set = #mpmd.meshes_with_origins<"m2"["f"], "m1"["g"]>}
 // CHECK-SAME:    %{{[^:]*}}: tensor<4xf32>)
-func.func @input_can_be_had_where_it_is_used(%p: !t {mpmd.use_set = #used}, %q: !t) attributes {topology = #topology} {
+func.func @input_is_available_where_it_is_used(%p: !t {mpmd.use_set = #used}, %q: !t) attributes {topology = #topology} {
   // CHECK-NEXT: stablehlo.sine %{{.*}} {mpmd.src_set = #mpmd.meshes_with_origins<"m2"["inferred_in"], "m1"["inferred_in"]>}
   // CHECK-NEXT: stablehlo.sine %{{.*}} : tensor<4xf32>
   %0 = stablehlo.sine %p : !t
@@ -81,8 +81,8 @@ func.func @existing_set_is_intersected(%a: !m1) attributes {topology = #topology
   return
 }
 
-// CHECK-LABEL: func @barrier_result_can_be_had_anywhere
-func.func @barrier_result_can_be_had_anywhere(%a: !m1) attributes {topology = #topology} {
+// CHECK-LABEL: func @barrier_result_is_available_anywhere
+func.func @barrier_result_is_available_anywhere(%a: !m1) attributes {topology = #topology} {
   %u = mpmd.unassign %a : (!m1) -> !t
   // CHECK: mpmd.broadcast %{{.*}} : tensor<4xf32>
   // CHECK-NEXT: stablehlo.sine %{{.*}} : tensor<4xf32>
@@ -195,8 +195,8 @@ func.func private @captures(%i: tensor<i32>, %p: !t) -> !t attributes {topology 
   return %0 : !t
 }
 
-// CHECK-LABEL: func @loop_argument_can_be_had_where_its_operand_can
-func.func @loop_argument_can_be_had_where_its_operand_can(%a: !m1) attributes {topology = #topology} {
+// CHECK-LABEL: func @loop_argument_is_available_where_its_operand_is
+func.func @loop_argument_is_available_where_its_operand_is(%a: !m1) attributes {topology = #topology} {
   %u = mpmd.unassign %a : (!m1) -> !t
   // CHECK:      mpmd.for
   // CHECK-SAME: arg_attrs = [{mpmd.src_set = #mpmd.meshes_with_origins<"m1">}, {}]

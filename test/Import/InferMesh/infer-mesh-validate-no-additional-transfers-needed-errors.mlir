@@ -6,7 +6,7 @@
 #m1 = #mpmd.meshes_with_origins<"m1">
 #m2 = #mpmd.meshes_with_origins<"m2">
 
-func.func @reports_last_op_and_the_assign_behind_it(%p: !t {mpmd.src_set = #m2, mpmd.use_set = #m1}) -> !m1 attributes {topology = #topology} {
+func.func @reports_last_op_and_the_assign_after_it(%p: !t {mpmd.src_set = #m2, mpmd.use_set = #m1}) -> !m1 attributes {topology = #topology} {
   %0 = stablehlo.sine %p {mpmd.src_set = #m2, mpmd.use_set = #m1} : !t
   // expected-error@+1 {{Mesh assignment is not possible for op as it is used in {m1} but it can only be placed on {m2}}}
   %1 = stablehlo.sine %0 {mpmd.src_set = #m2, mpmd.use_set = #m1} : !t

@@ -33,7 +33,7 @@ func.func @stops_at_the_limit(%p: !t) attributes {topology = #topology} {
 !t = tensor<4xf32>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-func.func @reports_first_reduction_nobody_converted(%p: !t) attributes {topology = #topology} {
+func.func @reports_first_reduction_that_remains(%p: !t) attributes {topology = #topology} {
   // expected-error@+1 {{mpmd_infer_cross_mesh_reductions}}
   %0 = stablehlo.add %p, %p {mpmd.reduce = #mpmd.reduction<add>, mpmd.src_set = #mpmd.meshes_with_origins<"m1", "m2">} : !t
   %1 = stablehlo.add %0, %p {mpmd.reduce = #mpmd.reduction<add>, mpmd.src_set = #mpmd.meshes_with_origins<"m1", "m2">} : !t

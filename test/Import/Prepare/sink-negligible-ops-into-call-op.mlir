@@ -220,8 +220,8 @@ func.func private @body(%p: !m1, %q: !m1) -> !m1 attributes {topology = #topolog
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
 // The dead op stays as well.
-// CHECK-LABEL: func @leaves_callee_alone_whose_results_nobody_uses
-func.func @leaves_callee_alone_whose_results_nobody_uses(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
+// CHECK-LABEL: func @leaves_callee_alone_whose_results_nothing_uses
+func.func @leaves_callee_alone_whose_results_nothing_uses(%x: tensor<f32>) -> tensor<f32> attributes {topology = #topology} {
   // CHECK-NEXT: stablehlo.sine
   // CHECK-NEXT: %[[K:.*]] = stablehlo.constant
   // CHECK-NEXT: mpmd.call @body(%[[K]])

@@ -72,7 +72,7 @@ func.func @reports_first_counter_of_another_type(%x: tensor<f32>) -> tensor<f32>
 
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>
 
-func.func @what_may_not_stand_around_the_loop(%x: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
+func.func @what_may_not_be_around_the_loop(%x: !m) -> !m attributes {topology = #mpmd.topology<<"m": <["x"=2]>>>} {
   %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: tensor<4xf32>) {
     %1 = mpmd.for (%a) {iterations = 2 : ui32, unroll_factor = 2 : ui32} (%b: tensor<4xf32>, %i: tensor<ui32>) {
       // expected-error@+1 {{would be right in a `mpmd.fragment` if the loop were unrolled, but may be in functions and loops only; expected the loop right in a function}}

@@ -6,9 +6,9 @@
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
 // The transfer reads %g before %h, but all that %h reads is there at %g.
-// CHECK-LABEL: func @merges_at_producer_if_a_transfer_stands_between
+// CHECK-LABEL: func @merges_at_producer_if_a_transfer_is_between
 // CHECK-SAME:    (%[[X:.*]]: !mpmd
-func.func @merges_at_producer_if_a_transfer_stands_between(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
+func.func @merges_at_producer_if_a_transfer_is_between(%x: !m1) -> (!m1, !m2) attributes {topology = #topology} {
   // CHECK-NEXT: %[[M:.*]]:2 = mpmd.fragment<mesh="m1", origin=["g"(1), "h"(1)], stage=3> (%[[X]]) {call_counter = 5 : ui32} (%[[U:.*]]: tensor<4xf32>)
   // CHECK-NEXT:   %[[A:.*]] = stablehlo.abs %[[U]]
   // CHECK-NEXT:   %[[S:.*]] = stablehlo.sine %[[A]]
@@ -124,8 +124,8 @@ func.func @stops_at_a_nearest_consumer_that_is_refused(%x: !m1) -> (!m1, !m1) at
   return %g, %i : !m1, !m1
 }
 
-// CHECK-LABEL: func @keeps_fragments_apart_if_a_round_trip_stands_between
-func.func @keeps_fragments_apart_if_a_round_trip_stands_between(%x: !m1) -> !m1 attributes {topology = #topology} {
+// CHECK-LABEL: func @keeps_fragments_apart_if_a_round_trip_is_between
+func.func @keeps_fragments_apart_if_a_round_trip_is_between(%x: !m1) -> !m1 attributes {topology = #topology} {
   // CHECK: mpmd.fragment<mesh="m1", origin=["f"]>
   // CHECK: mpmd.transfer
   // CHECK: mpmd.transfer

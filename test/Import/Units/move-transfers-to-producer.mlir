@@ -4,9 +4,9 @@
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>, <"m2": <["x"=2]>>>
 
-// CHECK-LABEL: func @moves_transfers_behind_what_they_read_in_reverse_order
+// CHECK-LABEL: func @moves_transfers_after_what_they_read_in_reverse_order
 // CHECK-SAME:    (%[[X:.*]]: !mpmd.mesh_tensor<"m1"{{.*}}, %[[Y:.*]]: !mpmd.mesh_tensor<"m2"
-func.func @moves_transfers_behind_what_they_read_in_reverse_order(%x: !m1, %y: !m2) -> (!m2, !m2, !m1, !m1, !m1)
+func.func @moves_transfers_after_what_they_read_in_reverse_order(%x: !m1, %y: !m2) -> (!m2, !m2, !m1, !m1, !m1)
     attributes {topology = #topology} {
   // CHECK-NEXT: %[[Z:.*]] = mpmd.transfer %[[Y]]
   // CHECK-NEXT: %[[F:.*]] = mpmd.fragment<mesh="m1", origin=["f"]> (%[[X]])

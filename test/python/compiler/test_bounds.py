@@ -250,7 +250,7 @@ def split_calls(count, call="func.call"):
     return "\n".join(functions)
 
 
-def test_a_long_way_of_a_sharding_is_told_in_part(tools):
+def test_a_long_way_of_a_sharding_is_reported_in_part(tools):
     """That of each value through all functions would be a million lines."""
     text = tools.check(
         "meshwright", "explain-sharding", "-", "--value=%v", stdin=split_calls(800)

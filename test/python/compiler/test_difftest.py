@@ -157,7 +157,7 @@ def test_distance(left, right, apart):
     assert round(found) == apart if np.isfinite(apart) else found == apart
 
 
-def test_results_are_told_apart_by_how_they_are_computed(comparison):
+def test_results_are_distinguished_by_how_they_are_computed(comparison):
     text = """
 func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>)
     -> (tensor<2xf32>, tensor<2xf32>) {
@@ -225,7 +225,7 @@ def test_a_program_with_other_numbers_is_found(comparing):
     assert [finding.route for finding in comparison.findings] == ["numbers"]
 
 
-def test_the_order_of_operands_is_told_from_other_texts():
+def test_the_order_of_operands_is_distinguished_from_other_texts():
     text = "%0 = f(%a, %b) {n, unroll_counter = 1 : ui32} : (tensor<f32>, tensor<i32>)"
     other = "%1 = f(%b, %a) {n} : (tensor<i32>, tensor<f32>)"
     words = difftest_programs.words_of_lines

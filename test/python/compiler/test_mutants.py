@@ -21,7 +21,7 @@ def test_changed_programs_are_read_as_by_jaxlib(comparing, kind, count, read, re
     assert comparison.outcomes["both refuse"] >= refused
 
 
-def test_one_token_changes_or_what_stands_in_brackets():
+def test_one_token_changes_or_what_is_in_brackets():
     text = 'sdy.mesh @m = <["a"=2, "b"=4]>\n'
     changed = [difftest_tokens.change(text, number) for number in range(3000)]
     assert changed == [difftest_tokens.change(text, number) for number in range(3000)]

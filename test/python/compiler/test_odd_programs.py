@@ -30,7 +30,7 @@ def test_a_tool_that_crashes_fails_what_runs_it(tmp_path, end):
         Tools(tmp_path).run("tool")
 
 
-def test_each_input_that_ends_a_target_is_told(tmp_path):
+def test_each_input_that_ends_a_target_is_reported(tmp_path):
     """One that ends it keeps it from those after it."""
     target = tmp_path / "target"
     target.write_text(

@@ -53,7 +53,7 @@ def closed():
 
 
 @pytest.mark.parametrize("stream", [None, object(), closed()])
-def test_nobody_watches_what_is_no_stream(monkeypatch, stream):
+def test_nothing_watches_what_is_no_stream(monkeypatch, stream):
     """A process may have no standard error, or an object with nothing but `write`."""
     monkeypatch.setattr("sys.stderr", stream)
     with progress.waiting("partitioning", delay=0.0):

@@ -168,7 +168,7 @@ def test_copies_are_not_kept_where_another_user_could_change_them(
         mw.elastic.Copies(folder=tmp_path / "job")
 
 
-def test_copies_are_not_kept_behind_a_link_of_another_user(shared, tmp_path):
+def test_copies_are_not_kept_through_a_link_of_another_user(shared, tmp_path):
     trap = shared / "job"
     trap.symlink_to(tmp_path / "mine")
     os.lchown(trap, 12345, 12345)

@@ -406,8 +406,8 @@ def test_static_arguments_select_the_program():
     wrapped = mw.jit(f, pair_config(), static_argnums=(1, 2))
     check(wrapped(X, 2, False), X * 4)
     check(wrapped(X, 3, True), X * 8 + 1)
-    from_behind = mw.jit(f, pair_config(), static_argnums=(-1, -2))
-    check(from_behind(X, 2, True), X * 4 + 1)
+    from_the_end = mw.jit(f, pair_config(), static_argnums=(-1, -2))
+    check(from_the_end(X, 2, True), X * 4 + 1)
 
 
 def test_equal_static_arguments_of_other_types_are_other_programs():
@@ -669,7 +669,7 @@ def test_numpy_arguments_may_change_after_the_call():
     check(np.asarray(out), expected)
 
 
-def test_devices_can_be_assigned_anew():
+def test_devices_can_be_assigned_again():
     devices = list(reversed(jax.devices()[:4]))
     lowered = mw.jit(encode_decode, pair_config()).lower(W, X)
     compiled = lowered.compile(device_assignment=devices)

@@ -366,14 +366,14 @@ def test_auto_may_apply_a_model_to_its_own_result(said):
     assert said() == []
 
 
-def test_stages_that_go_against_the_order_of_the_meshes_are_told(said):
+def test_stages_that_go_against_the_order_of_the_meshes_are_reported(said):
     back = config({"f": "b", "g": "a"}, name_to_stage_assignment={"f": 0, "g": 1})
     lower(both, back, X)
     [message] = said()
     assert BACKWARD in message
 
 
-def test_what_an_earlier_stage_reads_of_the_last_one_is_told(said):
+def test_what_an_earlier_stage_reads_of_the_last_one_is_reported(said):
     def twice(weights, x):
         first = mw.call(layers, call_counter=0)(weights, x)
         return mw.call(layers, call_counter=1)(weights, x + first)
@@ -464,7 +464,7 @@ def test_a_schedule_without_stages_is_reported(said):
     assert "mw.stage_boundary" in message
 
 
-def test_fragments_of_nobody_are_reported_together_and_quietly(said):
+def test_fragments_of_no_user_are_reported_together_and_quietly(said):
     def clipped(w, x):
         def loss(w):
             h = mw.named_computation(lambda w, x: jnp.tanh(x @ w), name="f")(w[0], x)

@@ -91,7 +91,7 @@ def test_errors_at_a_call_end_in_the_line_of_the_call():
     assert all(file == __file__ for file, _ in frames)
 
 
-def test_all_frames_are_there_if_jax_is_told_so():
+def test_all_frames_are_there_if_jax_is_configured_so():
     wanted = jax.config.jax_traceback_filtering
     try:
         jax.config.update("jax_traceback_filtering", "off")

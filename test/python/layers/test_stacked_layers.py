@@ -231,7 +231,7 @@ def test_fewer_layers_in_a_stage_than_devices(where):
         assert found["layers"]["w"].sharding == rows
 
 
-def test_what_is_told_of_gradients():
+def test_what_is_reported_of_gradients():
     """A callback is on one mesh, and so is an array that it is given."""
     seen = []
 
@@ -280,7 +280,7 @@ def test_where_one_array_can_be(layers, meshes, is_joint, caplog):
     assert ("arrays of stacked layers are on one mesh" in caplog.text) != is_joint
 
 
-def test_nothing_is_told_of_what_was_only_tried(caplog):
+def test_nothing_is_reported_of_what_was_only_tried(caplog):
     """The rows of `b` go to their stages in no form that one array can have."""
     params, xs = parameters(3)
     del params["layers"]["w"]

@@ -255,7 +255,7 @@ def test_what_accumulate_leaves_becomes_what_calls_become(monkeypatch, step, sch
     assert text(found) == text(expected)
 
 
-def test_a_loop_that_nobody_reads_is_gone():
+def test_a_loop_that_nothing_reads_is_gone():
     def step(weights, batch):
         accumulate(GRADIENT, MICROBATCHES)(weights, batch)
         return loss(weights, batch)

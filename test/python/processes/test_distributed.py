@@ -166,13 +166,13 @@ def test_a_process_waits_for_those_who_need_what_it_offered(ends):
     assert not ends["leave"].stderr
 
 
-def test_nothing_runs_over_processes_behind_shutdown(ends):
+def test_nothing_runs_over_processes_after_shutdown(ends):
     (report,) = reports(ends["leave"])
     for use in ("call", "fetch"):
         assert "process 1 has left the others" in report[use]
 
 
-def test_a_process_does_not_wait_for_ever_at_its_end(ends):
+def test_a_process_does_not_wait_forever_at_its_end(ends):
     done = ends["straggler"]
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("through") == 2
@@ -218,7 +218,7 @@ def test_what_differs_is_named_on_every_process(case, differing):
     assert f" in process 0 and {there} in process 1; start the same script" in first
 
 
-def test_training_goes_on_behind_random_faults(undisturbed):
+def test_training_goes_on_after_random_faults(undisturbed):
     """Killed or stopped at random moments: reported, and resumed to the same.
 
     By these seeds either process is, while it starts or later."""

@@ -276,7 +276,7 @@ def test_no_standard_output_is_no_reason_to_hang(options, tmp_path):
     assert (tmp_path / "script.py.end").exists()
 
 
-def test_a_fault_that_cannot_be_told_ends_the_launcher(tmp_path):
+def test_a_fault_that_cannot_be_reported_ends_the_launcher(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import sys; sys.exit(7)")
     for errors in (full_pipe(), os.open("/dev/full", os.O_WRONLY)):

@@ -91,14 +91,14 @@ def test_what_a_process_has_started_ends_with_it(ended):
     assert not any(map(is_alive, left))
 
 
-def test_a_signal_without_a_name_is_told(ended):
+def test_a_signal_without_a_name_is_reported(ended):
     number = signal.SIGRTMIN + 6
     code, _, errors = ended["odd signal"]
     assert code == 128 + number
     assert f"was killed by signal {number}" in errors
 
 
-def test_the_end_of_the_coordinator_is_told(ended):
+def test_the_end_of_the_coordinator_is_reported(ended):
     code, _, errors = ended["coordinator"]
     assert code == 5
     assert errors.splitlines()[-1] == (
@@ -119,7 +119,7 @@ def test_accelerators_that_are_hidden_stay_hidden(ended):
         assert said(ended, number)[3:] == ['visible ""']
 
 
-def test_nobody_waits_for_a_reader_that_has_gone(tmp_path):
+def test_nothing_waits_for_a_reader_that_has_gone(tmp_path):
     with start(tmp_path, "while True: print('x' * 50)") as process:
         assert process.stdout.readline() == f"[0] {'x' * 50}\n"
         process.stdout.close()
@@ -162,7 +162,7 @@ def test_the_exit_code_is_that_of_the_signal(tmp_path):
         assert process.wait(timeout=LIMIT) == 128 + signal.SIGTERM
 
 
-def test_a_watchdog_that_was_stopped_blames_nobody():
+def test_a_watchdog_that_was_stopped_blames_none():
     """As the one in a launcher is, by Ctrl-Z."""
     module = ["-m", "meshwright.runtime.processes.watchdog", "127.0.0.1", "1", "6"]
     watchdog = subprocess.Popen(
@@ -244,7 +244,7 @@ def test_a_second_call_is_refused(monkeypatch):
         mw.distributed.initialize()
 
 
-def test_an_address_that_nobody_reaches_is_told(tmp_path):
+def test_an_address_that_cannot_be_reached_is_reported(tmp_path):
     """Such as the loopback that a host's own name often means."""
     script = tmp_path / "script.py"
     script.write_text(

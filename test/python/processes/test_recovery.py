@@ -64,7 +64,7 @@ def reports(done) -> dict[int, dict]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_state_is_that_of_a_run_that_nobody_disturbed(name, runs):
+def test_the_state_is_that_of_a_run_without_a_fault(name, runs):
     for report in reports(runs[name]).values():
         steps = report["steps"]
         assert report["a"] == [steps] * 8

@@ -42,7 +42,7 @@ def test_a_mesh_has_to_fall_into_processes_as_it_did(spanning):
     assert "those of one process here" in done.stderr
 
 
-def test_processes_that_do_not_share_the_folder_are_told(tmp_path):
+def test_processes_that_do_not_share_the_folder_are_refused(tmp_path):
     done = run(2, "save", "apart", tmp_path / "program-{process}")
     assert done.returncode != 0
     assert "all processes save into one folder" in done.stderr

@@ -80,7 +80,7 @@ def test_a_fragment_is_compiled_once(events, folder):
     assert entry.suffix == ".xla"
 
 
-def test_code_counts_and_not_where_it_stands(events, folder):
+def test_code_counts_and_not_where_it_is(events, folder):
     load_and_run(events)
     assert load_and_run(events, location='#loc1 = loc("elsewhere":7:3)\n') == (1, 0)
     assert load_and_run(events, operation="multiply") == (0, 1)
@@ -214,7 +214,7 @@ def test_other_meshes_load_what_one_compiled(events, folder):
     assert found == [(0, 1), (1, 0)]
 
 
-def test_the_folder_is_told_by_the_variable_or_by_jax(tmp_path, monkeypatch):
+def test_the_folder_is_given_by_the_variable_or_by_jax(tmp_path, monkeypatch):
     monkeypatch.delenv(cache.VARIABLE, raising=False)
     assert cache.find_folder() is None
     before = jax.config.jax_compilation_cache_dir

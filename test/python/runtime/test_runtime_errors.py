@@ -97,19 +97,19 @@ def test_module_that_does_not_compile_is_named():
     b.output(b.unary("first", "stablehlo.add", b.input("a", [4]), origins=["enc"]))
     b.modules["first"] = b.modules["first"].replace(
         "%r = stablehlo.add %arg0, %arg0 : tensor<4xf32>",
-        "%r = stablehlo.custom_call @nobody_has_this(%arg0) : "
+        "%r = stablehlo.custom_call @not_defined(%arg0) : "
         "(tensor<4xf32>) -> tensor<4xf32>",
     )
-    named = r'(?s)"first" \(from enc\) on mesh "a" does not compile: .*nobody_has_this'
+    named = r'(?s)"first" \(from enc\) on mesh "a" does not compile: .*not_defined'
     with pytest.raises(runtime.FragmentError, match=named):
         b.load()
 
 
 def test_the_line_of_what_a_compiler_refuses_is_named():
     def calls(x):
-        return jax.ffi.ffi_call(
-            "nobody_has_this", jax.ShapeDtypeStruct(x.shape, x.dtype)
-        )(jax.numpy.tanh(x))
+        return jax.ffi.ffi_call("not_defined", jax.ShapeDtypeStruct(x.shape, x.dtype))(
+            jax.numpy.tanh(x)
+        )
 
     line = calls.__code__.co_firstlineno + 1
     mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("x",))
@@ -201,7 +201,7 @@ class Described:
         return "Described(99)"
 
 
-def test_mesh_whose_devices_nobody_has_is_refused():
+def test_mesh_whose_devices_no_process_has_is_refused():
     meshes = {"m0": jax.devices()[:1], "m1": [Described()]}
     config = mw.make_config(
         {name: Mesh(np.array(part), "x") for name, part in meshes.items()},

@@ -75,7 +75,7 @@ def seen_whole():
     return b, [b.put(iota(8), "a")]
 
 
-def read_by_nobody():
+def read_by_nothing():
     b = Builder(a={"x": 1}, b={"x": 1})
     x = b.input("a", [8])
     b.transfer(x, "b")
@@ -83,7 +83,7 @@ def read_by_nobody():
     return b, [b.put(iota(8), "a")]
 
 
-@pytest.mark.parametrize("make", [sent_back, seen_whole, read_by_nobody])
+@pytest.mark.parametrize("make", [sent_back, seen_whole, read_by_nothing])
 def test_what_is_gone_before_it_is_looked_at_is_no_error(monkeypatch, make):
     gate, run = threading.Event(), watching._Watcher.run
     monkeypatch.setattr(

@@ -240,7 +240,7 @@ def test_donated_input_without_alias_is_deleted():
     assert arrays[0].is_deleted() and arrays[1].is_deleted() and unread
 
 
-def test_input_that_nobody_donated_survives_a_donating_fragment():
+def test_input_that_is_not_donated_survives_a_donating_fragment():
     b = Builder(a={"x": 1})
     x = b.input("a", [4])
     b.output(b.unary("double", "stablehlo.add", x, alias={0: 0}))

@@ -311,7 +311,7 @@ def test_text_that_no_parser_can_take(tools, tmp_path, command, program, message
     assert message in done.stderr
 
 
-def test_a_string_without_end_behind_an_alias(tools, tmp_path):
+def test_a_string_without_end_after_an_alias(tools, tmp_path):
     source = tmp_path / "program.mlir"
     source.write_text('#mesh = #sdy.mesh<["x"=2]>\n"open\nfunc.func @main() { return }')
     done = tools.run("meshwright", "check", source)
@@ -348,7 +348,7 @@ def test_writing_to_a_device_leaves_it_a_device(tools, tmp_path):
         (["--forward", str(2**32)], "too large to be drawn"),
     ],
 )
-def test_timeline_that_nobody_can_draw(tools, arguments, message):
+def test_timeline_that_cannot_be_drawn(tools, arguments, message):
     done = tools.run("meshwright", "schedule", "1F1B", *arguments)
     assert done.returncode == 1
     assert message in done.stderr

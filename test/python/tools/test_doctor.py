@@ -32,7 +32,7 @@ def test_caches_that_cannot_be(place, monkeypatch, capsys, tmp_path):
     assert line.startswith(f"{state:<8}cache of compiled fragments in {place}")
 
 
-def test_what_does_not_end_is_told(monkeypatch):
+def test_what_does_not_end_is_reported(monkeypatch):
     monkeypatch.setattr(doctor, "_SECONDS", 0.1)
     found = doctor._try("import time; time.sleep(100)")
     assert found == (False, "it has not ended within 0.1 s")

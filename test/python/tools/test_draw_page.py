@@ -288,7 +288,7 @@ def test_graph_of_fragments(open_page):
     assert state(page)["selected"] == "7"
 
 
-def test_recorded_run_stands_beside(open_page):
+def test_recorded_run_is_beside(open_page):
     page = open_page("both.html")
     assert page.locator("body").get_attribute("data-recorded") == "5"
     rows = page.locator("#differences tbody tr")

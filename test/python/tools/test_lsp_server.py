@@ -195,11 +195,11 @@ def test_help_is_printed_whole(tools):
     assert b"LSP" in done.stdout
 
 
-def test_it_ends_when_told_so_whatever_is_sent_behind_that(server):
+def test_it_ends_when_asked_whatever_is_sent_after_that(server):
     server.send("shutdown", {}, id=1)
     assert server.receive()["id"] == 1
     server.send("exit", {})
     with contextlib.suppress(BrokenPipeError):
         for _ in range(2000):  # More than a pipe holds.
-            server.send("window/nobodyReads", {"text": "a" * 1000})
+            server.send("window/nothingReads", {"text": "a" * 1000})
     assert server.process.wait(timeout=60) == 0

@@ -160,7 +160,7 @@ def test_booleans_of_wrong_length_are_refused_at_their_place(tools):
         assert "<stdin>:1:29: error: elements hex data size is invalid" in done.stderr
 
 
-def test_diagnostics_behind_rewritten_booleans_keep_their_place(tools):
+def test_diagnostics_after_rewritten_booleans_keep_their_place(tools):
     mask = hex_constant("i1", (136,), 2)
     text = f"module attributes {{mhlo.m = {mask}, mhlo.n = nope}} {{}}"
     done = tools.run("mpmd-opt", "-", stdin=text)

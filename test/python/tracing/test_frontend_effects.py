@@ -111,12 +111,12 @@ def only_sees(x):
     return named(lambda x: x + 1, "g")(x)
 
 
-def nobody_reads(x):
+def nothing_reads(x):
     named(lambda x: (sees(x), 2 * x)[1])(x)
     return named(lambda x: x + 1, "g")(x)
 
 
-def nobody_reads_what_is_called_back(x):
+def nothing_reads_what_is_called_back(x):
     def back(x):
         seen.append(float(x.sum()))
         return x
@@ -139,8 +139,8 @@ def inside_of_calls(x):
     ("function", "times"),
     [
         (only_sees, 1),
-        (nobody_reads, 1),
-        (nobody_reads_what_is_called_back, 1),
+        (nothing_reads, 1),
+        (nothing_reads_what_is_called_back, 1),
         (forward_of_a_gradient, 1),
         (inside_of_calls, 2),
         (lambda x: named(sees)(x), 1),
@@ -148,7 +148,7 @@ def inside_of_calls(x):
     ],
     ids=["no result", "unread", "io", "gradient", "calls", "nothing", "no operand"],
 )
-def test_effects_of_what_nobody_reads_happen(function, times):
+def test_effects_of_what_nothing_reads_happen(function, times):
     for jit in (jax.jit, on_meshes):
         seen.clear()
         jax.block_until_ready(jit(lambda x: function(x))(X))
@@ -327,7 +327,7 @@ def test_errors_of_several_kinds_within_other_results():
     assert "at mapped index 1: not positive" in found["error"].get()
 
 
-def test_checks_that_nobody_collects_are_an_error_of_jax():
+def test_checks_that_are_not_collected_are_an_error_of_jax():
     def positive(x):
         checkify.check(jnp.all(x > 0), "not positive")
         return x

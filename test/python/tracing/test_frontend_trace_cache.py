@@ -58,7 +58,7 @@ def step(w, x):
     return (w * x).sum()
 
 
-def test_transformations_made_anew_share_a_callee(traced):
+def test_transformations_made_again_share_a_callee(traced):
     def f(w, xs):
         return [
             mw.call(jax.value_and_grad(step), call_counter=i)(w, x)

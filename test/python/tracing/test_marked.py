@@ -207,7 +207,7 @@ def test_linen_model_by_another_method():
         mw.marked(model, ["encoder"]).apply(params, X)
 
 
-def test_linen_modules_that_share_a_trace_cannot_be_told_apart():
+def test_linen_modules_that_share_a_trace_cannot_be_distinguished():
     shared = nn.jit(nn.Dense)
 
     class Layers(nn.Module):

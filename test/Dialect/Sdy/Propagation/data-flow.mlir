@@ -5,11 +5,11 @@
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @fragment_edges_spread_both_ways
+// CHECK-LABEL: func @fragment_edges_propagate_both_ways
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>})
 // CHECK-SAME: -> (!mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>})
-func.func @fragment_edges_spread_both_ways(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: !pa) -> (!pa, !pa {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}) attributes {topology = #topo} {
+func.func @fragment_edges_propagate_both_ways(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: !pa) -> (!pa, !pa {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}) attributes {topology = #topo} {
   // CHECK-NEXT: %[[V0:.*]]:2 = mpmd.fragment<mesh="pa", origin=[]> (%[[ARG0]], %[[ARG1]]) (%[[ARG2:arg[0-9]+]]: tensor<12x8xf32>, %[[ARG3:arg[0-9]+]]: tensor<12x8xf32>) {
   // CHECK-NEXT: %[[V3:.*]] = sdy.data_flow_edge %[[ARG2]] sharding=<@grid, [{"r", ?}, {?}]>
   // CHECK-NEXT: %[[V4:.*]] = sdy.data_flow_edge %[[ARG3]] sharding=<@grid, [{?}, {"c", ?}]>
@@ -39,11 +39,11 @@ func.func @fragment_edges_spread_both_ways(%a: !pa {sdy.sharding = #sdy.sharding
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @transfer_between_equal_meshes_spreads
+// CHECK-LABEL: func @transfer_between_equal_meshes_propagates
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>})
 // CHECK-SAME: -> (!mpmd.mesh_tensor<"pb", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, !mpmd.mesh_tensor<"pb", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>})
-func.func @transfer_between_equal_meshes_spreads(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: !pa) -> (!pb, !pb {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}) attributes {topology = #topo} {
+func.func @transfer_between_equal_meshes_propagates(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: !pa) -> (!pb, !pb {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}) attributes {topology = #topo} {
   // CHECK-NEXT: %[[V0:.*]] = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {?}]>]>} %[[ARG0]]
   // CHECK-NEXT: %[[V1:.*]] = mpmd.transfer {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{?}, {"c", ?}]>]>} %[[ARG1]]
   // CHECK-NEXT: return %[[V0]], %[[V1]]
@@ -116,11 +116,11 @@ func.func @loop_values_are_split_alike(%a: !pa {sdy.sharding = #sdy.sharding<@gr
 #topo = #mpmd.topology<<"pa" : <["r"=2, "c"=4]>>, <"pb" : <["r"=2, "c"=4]>>>
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @while_spreads_through_condition_and_body
+// CHECK-LABEL: func @while_propagates_through_condition_and_body
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<i32>)
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>})
-func.func @while_spreads_through_condition_and_body(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %n: tensor<i32>) -> tensor<12x8xf32> {
+func.func @while_propagates_through_condition_and_body(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %n: tensor<i32>) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]]:2 = stablehlo.while(%[[ITERARG:.*]] = %[[ARG1]], %[[ITERARG_0:.*]] = %[[ARG0]])
   // CHECK-NEXT: cond {
   // CHECK-NEXT: %[[V3:.*]] = stablehlo.compare LT, %[[ITERARG]], %[[ARG1]]

@@ -89,10 +89,10 @@ func.func @minor_factor_waits_for_the_major_one(%a0: tensor<4x2xf32> {sdy.shardi
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @blocked_factor_does_not_spread
+// CHECK-LABEL: func @blocked_factor_does_not_propagate
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>})
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>})
-func.func @blocked_factor_does_not_spread(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>}) -> tensor<12x8xf32> {
+func.func @blocked_factor_does_not_propagate(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>}) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.custom_call @sdy_testonly(%[[ARG0]]) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{?}, {"c", ?}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=12, j=8} blocked_propagation={i}, custom>}
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.custom_call @sdy_testonly(%a0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=12, j=8} blocked_propagation={i}, custom>} : (tensor<12x8xf32>) -> tensor<12x8xf32>
@@ -103,10 +103,10 @@ func.func @blocked_factor_does_not_spread(%a0: tensor<12x8xf32> {sdy.sharding = 
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @factor_that_needs_replication_spreads_at_last
+// CHECK-LABEL: func @factor_that_needs_replication_propagates_at_last
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>})
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>})
-func.func @factor_that_needs_replication_spreads_at_last(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>}) -> tensor<12x8xf32> {
+func.func @factor_that_needs_replication_propagates_at_last(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {"c", ?}]>}) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.custom_call @sdy_testonly(%[[ARG0]]) {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {"c", ?}]>]>, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=12, j=8} need_replication={i}, custom>}
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.custom_call @sdy_testonly(%a0) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=12, j=8} need_replication={i}, custom>} : (tensor<12x8xf32>) -> tensor<12x8xf32>
@@ -117,11 +117,11 @@ func.func @factor_that_needs_replication_spreads_at_last(%a0: tensor<12x8xf32> {
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @reduction_factor_spreads_among_operands
+// CHECK-LABEL: func @reduction_factor_propagates_among_operands
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", ?}, {?}]>})
 // CHECK-SAME: -> tensor<12x4xf32>
-func.func @reduction_factor_spreads_among_operands(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}, %a1: tensor<8x4xf32>) -> tensor<12x4xf32> {
+func.func @reduction_factor_propagates_among_operands(%a0: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"c", ?}]>}, %a1: tensor<8x4xf32>) -> tensor<12x4xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.custom_call @sdy_testonly(%[[ARG0]], %[[ARG1]]) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=12, j=4, k=8} reduction={k}, custom>}
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.custom_call @sdy_testonly(%a0, %a1) {sdy.sharding_rule = #sdy.op_sharding_rule<([i, k], [k, j])->([i, j]) {i=12, j=4, k=8} reduction={k}, custom>} : (tensor<12x8xf32>, tensor<8x4xf32>) -> tensor<12x4xf32>

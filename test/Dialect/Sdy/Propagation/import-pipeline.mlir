@@ -27,10 +27,10 @@ func.func @constraint_reaches_argument_and_group(%a: tensor<12x8xf32> {sdy.shard
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
 // Argument and constraint both stay; what reads the argument follows the constraint.
-// CHECK-LABEL: func @constraint_moves_behind_the_edge
+// CHECK-LABEL: func @constraint_moves_after_the_edge
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: !mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>})
 // CHECK-SAME: -> (!mpmd.mesh_tensor<"pa", tensor<12x8xf32>> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"r", ?}]>})
-func.func @constraint_moves_behind_the_edge(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) -> !pa attributes {topology = #topo} {
+func.func @constraint_moves_after_the_edge(%a: !pa {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) -> !pa attributes {topology = #topo} {
   // CHECK-NEXT: %[[V0:.*]] = mpmd.fragment<mesh="pa", origin=[]> (%[[ARG0]]) (%[[ARG1:arg[0-9]+]]: tensor<12x8xf32>) {
   // CHECK-NEXT: %[[V2:.*]] = sdy.data_flow_edge %[[ARG1]] sharding=<@grid, [{"r", ?}, {?}]>
   // CHECK-NEXT: %[[V3:.*]] = sdy.sharding_constraint %[[V2]] <@grid, [{}, {"r"}]>

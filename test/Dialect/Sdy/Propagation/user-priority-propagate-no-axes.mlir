@@ -3,9 +3,9 @@
 sdy.mesh @grid = <["a"=2]>
 
 // Nothing propagates where no sharding has an axis.
-// CHECK-LABEL: func @nothing_to_spread
+// CHECK-LABEL: func @nothing_to_propagate
 // CHECK-SAME: %arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}
-func.func @nothing_to_spread(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}) -> tensor<8xf32> {
+func.func @nothing_to_propagate(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}]>}) -> tensor<8xf32> {
   // CHECK-NEXT: stablehlo.sine %arg0 : tensor<8xf32>
   %0 = stablehlo.sine %x : tensor<8xf32>
   // CHECK-NEXT: return

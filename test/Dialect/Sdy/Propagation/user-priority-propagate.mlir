@@ -2,11 +2,11 @@
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @spreads_forward_and_backward
+// CHECK-LABEL: func @propagates_forward_and_backward
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>})
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>})
-func.func @spreads_forward_and_backward(%a: tensor<12x8xf32>, %b: tensor<12x8xf32>) -> tensor<12x8xf32> {
+func.func @propagates_forward_and_backward(%a: tensor<12x8xf32>, %b: tensor<12x8xf32>) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.sine %[[ARG0]] {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {?}]>]>}
   // CHECK-NEXT: %[[V1:.*]] = stablehlo.add %[[V0]], %[[ARG1]] {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {?}]>]>}
   // CHECK-NEXT: %[[V2:.*]] = stablehlo.negate %[[V1]] {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {?}]>]>}
@@ -38,11 +38,11 @@ func.func @larger_source_wins_between_factors(%a: tensor<12x8xf32> {sdy.sharding
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @nothing_spreads_from_a_conflict_in_a_factor
+// CHECK-LABEL: func @nothing_propagates_from_a_conflict_in_a_factor
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", ?}, {?}]>})
 // CHECK-SAME: -> tensor<12x8xf32>
-func.func @nothing_spreads_from_a_conflict_in_a_factor(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", ?}, {?}]>}) -> tensor<12x8xf32> {
+func.func @nothing_propagates_from_a_conflict_in_a_factor(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", ?}, {?}]>}) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.add %[[ARG0]], %[[ARG1]]
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.add %a, %b : tensor<12x8xf32>
@@ -54,11 +54,11 @@ func.func @nothing_spreads_from_a_conflict_in_a_factor(%a: tensor<12x8xf32> {sdy
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
 // Up to the axis where they differ, the operands agree.
-// CHECK-LABEL: func @what_comes_before_a_conflict_spreads
+// CHECK-LABEL: func @what_comes_before_a_conflict_propagates
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(1)2, ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(2)2, ?}, {?}]>})
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>})
-func.func @what_comes_before_a_conflict_spreads(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(1)2, ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(2)2, ?}, {?}]>}) -> tensor<12x8xf32> {
+func.func @what_comes_before_a_conflict_propagates(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(1)2, ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", "c":(2)2, ?}, {?}]>}) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.add %[[ARG0]], %[[ARG1]] {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r", ?}, {?}]>]>}
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.add %a, %b : tensor<12x8xf32>
@@ -69,11 +69,11 @@ func.func @what_comes_before_a_conflict_spreads(%a: tensor<12x8xf32> {sdy.shardi
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @longer_prefix_spreads
+// CHECK-LABEL: func @longer_prefix_propagates
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", "r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", "r", ?}, {?}]>})
 // CHECK-SAME: -> (tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", "r", ?}, {?}]>})
-func.func @longer_prefix_spreads(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c":(1)2, ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", "r", ?}, {?}]>}) -> tensor<12x8xf32> {
+func.func @longer_prefix_propagates(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c":(1)2, ?}, {?}]>}, %b: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c", "r", ?}, {?}]>}) -> tensor<12x8xf32> {
   // CHECK-NEXT: %[[V0:.*]] = stablehlo.add %[[ARG0]], %[[ARG1]] {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"c", "r", ?}, {?}]>]>}
   // CHECK-NEXT: return %[[V0]]
   %0 = stablehlo.add %a, %b : tensor<12x8xf32>
@@ -232,11 +232,11 @@ func.func @hidden_axes_stay_free_for_their_dimension(%a: tensor<12x8xf32> {sdy.s
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @pure_op_without_uses_spreads_nothing
+// CHECK-LABEL: func @pure_op_without_uses_propagates_nothing
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32>)
 // CHECK-SAME: -> tensor<12x8xf32>
-func.func @pure_op_without_uses_spreads_nothing(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: tensor<12x8xf32>) -> tensor<12x8xf32> {
+func.func @pure_op_without_uses_propagates_nothing(%a: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>}, %b: tensor<12x8xf32>) -> tensor<12x8xf32> {
   // CHECK-NEXT: return %[[ARG1]]
   %0 = stablehlo.add %a, %b : tensor<12x8xf32>
   return %b : tensor<12x8xf32>

@@ -3,9 +3,9 @@
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// CHECK-LABEL: func @edge_behind_each_result_takes_over_its_uses
+// CHECK-LABEL: func @edge_after_each_result_takes_over_its_uses
 // CHECK-SAME: (%[[X:.*]]: tensor<12x8xf32>, %[[T:.*]]: !stablehlo.token)
-func.func @edge_behind_each_result_takes_over_its_uses(%x: tensor<12x8xf32>, %t: !stablehlo.token) -> (tensor<12x8xf32>, !stablehlo.token, tensor<12x8xf32>) {
+func.func @edge_after_each_result_takes_over_its_uses(%x: tensor<12x8xf32>, %t: !stablehlo.token) -> (tensor<12x8xf32>, !stablehlo.token, tensor<12x8xf32>) {
   // CHECK-NEXT: %[[B:.*]]:3 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}, {?}]>, <@grid, []>, <@grid, [{?}, {?}]>]>} %[[X]], %[[T]], %[[X]]
   // CHECK-NEXT: %[[E0:.*]] = sdy.data_flow_edge %[[B]]#0 sharding=<@grid, [{"r"}, {?}]> : tensor<12x8xf32>
   // CHECK-NEXT: %[[E2:.*]] = sdy.data_flow_edge %[[B]]#2 sharding=<@grid, [{?}, {?}]> : tensor<12x8xf32>

@@ -46,9 +46,9 @@ func.func @manual_computation_shards_its_operand(%x: tensor<12x8xf32>) -> tensor
   return %0 : tensor<12x8xf32>
 }
 
-// CHECK-LABEL: func @constraint_moves_behind_edge
+// CHECK-LABEL: func @constraint_moves_after_edge
 // CHECK-SAME: (%[[X:.*]]: tensor<12x8xf32>)
-func.func @constraint_moves_behind_edge(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>) {
+func.func @constraint_moves_after_edge(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>) {
   // CHECK-NEXT: %[[B:.*]] = stablehlo.optimization_barrier %[[X]]
   // CHECK-NEXT: %[[E:.*]] = sdy.data_flow_edge %[[B]] sharding=<@grid, [{?}, {?}], unreduced={"c"}>
   // CHECK-NEXT: %[[C:.*]] = sdy.sharding_constraint %[[E]] <@grid, [{"r"}, {}], unreduced={"c"}>
@@ -61,8 +61,8 @@ func.func @constraint_moves_behind_edge(%x: tensor<12x8xf32>) -> (tensor<12x8xf3
   return %2, %3 : tensor<12x8xf32>, tensor<12x8xf32>
 }
 
-// CHECK-LABEL: func @manual_computation_behind_edge_gets_constraint
-func.func @manual_computation_behind_edge_gets_constraint(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>) {
+// CHECK-LABEL: func @manual_computation_after_edge_gets_constraint
+func.func @manual_computation_after_edge_gets_constraint(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>) {
   // CHECK: %[[E:.*]] = sdy.data_flow_edge %{{.*}} : tensor<12x8xf32>
   // CHECK-NEXT: %[[C:.*]] = sdy.sharding_constraint %[[E]] <@grid, [{"r"}, {}]>
   // CHECK-NEXT: stablehlo.sine %[[C]]
@@ -76,9 +76,9 @@ func.func @manual_computation_behind_edge_gets_constraint(%x: tensor<12x8xf32>) 
   return %2, %3 : tensor<12x8xf32>, tensor<12x8xf32>
 }
 
-// CHECK-LABEL: func @uses_behind_chain_read_its_end
+// CHECK-LABEL: func @uses_after_chain_read_its_end
 // CHECK-SAME: (%[[X:.*]]: tensor<12x8xf32>
-func.func @uses_behind_chain_read_its_end(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>) {
+func.func @uses_after_chain_read_its_end(%x: tensor<12x8xf32>) -> (tensor<12x8xf32>, tensor<12x8xf32>, tensor<12x8xf32>) {
   // CHECK-NEXT: %[[BEFORE:.*]] = stablehlo.sine %[[X]]
   // CHECK-NEXT: %[[C0:.*]] = sdy.sharding_constraint %[[X]] <@grid, [{"r"}, {?}]>
   // CHECK-NEXT: %[[C1:.*]] = sdy.sharding_constraint %[[C0]] <@grid, [{?}, {"c"}]>

@@ -30,8 +30,8 @@ module @refers_to_known_mesh {
 
 // -----
 
-// CHECK-LABEL: module @names_new_meshes_behind_the_last
-module @names_new_meshes_behind_the_last {
+// CHECK-LABEL: module @names_new_meshes_after_the_last
+module @names_new_meshes_after_the_last {
   // CHECK-NEXT: sdy.mesh @mesh = <["r"=2]>
   // CHECK-NEXT: sdy.mesh @mesh_0 = <["c"=4]>
   // CHECK-NEXT: sdy.mesh @mesh_1 = <["d"=4]>

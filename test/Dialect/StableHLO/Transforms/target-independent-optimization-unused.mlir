@@ -4,9 +4,9 @@
 // Reductions and sorts
 //===----------------------------------------------------------------------===//
 
-// CHECK-LABEL: func @drops_reduction_that_nobody_uses
+// CHECK-LABEL: func @drops_reduction_that_nothing_uses
 // CHECK-SAME:    (%{{.*}}: tensor<4xf32>, %[[Y:.*]]: tensor<4xi32>, %{{.*}}: tensor<f32>, %[[J:.*]]: tensor<i32>)
-func.func @drops_reduction_that_nobody_uses(%x: tensor<4xf32>, %y: tensor<4xi32>, %i: tensor<f32>, %j: tensor<i32>) -> tensor<i32> {
+func.func @drops_reduction_that_nothing_uses(%x: tensor<4xf32>, %y: tensor<4xi32>, %i: tensor<f32>, %j: tensor<i32>) -> tensor<i32> {
   // CHECK-NEXT: %[[R:.*]] = stablehlo.reduce(%[[Y]] init: %[[J]]) applies stablehlo.maximum across dimensions = [0] {kept}
   // CHECK-NEXT: return %[[R]]
   %0:2 = stablehlo.reduce(%x init: %i), (%y init: %j) across dimensions = [0] {kept} : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)

@@ -75,8 +75,8 @@ func.func @merges_movements(%x: tensor<2x3xf32>) -> (tensor<6xf32>, tensor<2x3xf
   return %1, %3, %4, %6, %7 : tensor<6xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<1x2x3xf32>
 }
 
-// CHECK-LABEL: func @flattens_concatenate_that_nobody_else_reads
-func.func @flattens_concatenate_that_nobody_else_reads(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<7xf32>, tensor<5xf32>, tensor<7xf32>) {
+// CHECK-LABEL: func @flattens_concatenate_that_nothing_else_reads
+func.func @flattens_concatenate_that_nothing_else_reads(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<7xf32>, tensor<5xf32>, tensor<7xf32>) {
   // CHECK-NEXT: stablehlo.concatenate %arg0, %arg1, %arg0, dim = 0
   // CHECK-NEXT: %[[INNER:.*]] = stablehlo.concatenate %arg0, %arg1, dim = 0
   // CHECK-NEXT: stablehlo.concatenate %[[INNER]], %arg0, dim = 0
