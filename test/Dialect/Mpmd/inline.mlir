@@ -48,6 +48,7 @@ func.func private @calls_that(%x: tensor<f32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 // CHECK-LABEL: func private @calls_others
+// CHECK-NEXT:    mpmd.call @callee
 func.func private @calls_others(%x: tensor<f32>) -> tensor<f32> {
   %0 = mpmd.call @callee(%x) : (tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>

@@ -431,6 +431,9 @@ func.func @hoists_scalar_products(%ok: tensor<i1>, %w0: !a, %w1: !b) -> (!t, !t)
   // CHECK:      stablehlo.add %[[D0]], %[[D1]]
   // CHECK:      "stablehlo.if"(%arg0)
   // CHECK:      "stablehlo.if"(%arg0)
+  // LITTLE-COUNT-2: stablehlo.dot_general
+  // LITTLE:         "stablehlo.if"(%arg0)
+  // LITTLE:         "stablehlo.if"(%arg0)
   %u0 = mpmd.unassign %w0 : (!a) -> !t
   %u1 = mpmd.unassign %w1 : (!b) -> !t
   %r:2 = "stablehlo.if"(%ok) ({

@@ -56,6 +56,8 @@ func.func @keeps_sharding_without_edge(%x: tensor<8xf32>, %y: tensor<?xf32>) -> 
 
 // CHECK-LABEL: func @edges_of_one_of_two
 func.func @edges_of_one_of_two(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK-NEXT: %[[B:.*]]:2 = stablehlo.optimization_barrier {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"r"}]>, <@grid, [{?}]>]>}
+  // CHECK-NEXT: return %[[B]]#0, %[[B]]#1
   // DEBUG-LABEL: func @edges_of_one_of_two
   // DEBUG-NEXT: sdy.result_propagation_edges = [#sdy.propagation_edges<[{step-0 = [{"r" = operand-0 -> [result-0]}]}]>, {}]
   %0:2 = stablehlo.optimization_barrier %x, %x : tensor<8xf32>, tensor<8xf32>
