@@ -30,14 +30,13 @@ from collections.abc import Iterator
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
-import numpy as np
 from hardware_programs import Program, names, programs
 from jax.sharding import Mesh
 from meshwright.aot.names import Target, parse_target
 from meshwright.core.tables import aligned
 from meshwright.runtime import load
 from meshwright.runtime.program.steps import Launch
-from meshwright.runtime.run.places import place_meshes
+from meshwright.runtime.run.places import cut_meshes, place_meshes, shape_of
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Each with a larger one for programs that need more devices.
@@ -121,21 +120,14 @@ def each_program(
 
 def load_here(found: Program):
     """The program on CPU devices, with what XLA needs there."""
-    devices, meshes = jax.devices("cpu"), {}
-    for mesh in found.program["meshes"]:
-        sizes = [int(size) for _, size in mesh["axes"]]
-        count = math.prod(sizes)
-        part, devices = devices[:count], devices[count:]
-        axes = tuple(axis for axis, _ in mesh["axes"])
-        meshes[mesh["name"]] = Mesh(np.array(part).reshape(sizes), axes)
+    meshes = cut_meshes(jax.devices("cpu"), found.program["meshes"])
     return load(found.program, found.fragments, meshes)
 
 
 def large_enough(text: str, found: Program) -> Target:
     """A target, or the larger one in its place."""
     target = parse_target(text)
-    sizes = ([int(size) for _, size in m["axes"]] for m in found.program["meshes"])
-    if sum(map(math.prod, sizes)) > target.count:
+    if sum(math.prod(shape_of(m)) for m in found.program["meshes"]) > target.count:
         return parse_target(TARGETS.get(text, text))
     return target
 

@@ -155,22 +155,6 @@ def test_upper_half_of_product(tools, dtype):
     np.testing.assert_array_equal(ours, np.array(exact, dtype))
 
 
-@pytest.mark.parametrize("element", ["f32", "i32", "ui8"])
-def test_top_k(tools, element):
-    text = f"""func.func @main(%x: tensor<3x17x{element}>)
-        -> (tensor<3x5x{element}>, tensor<3x5xi32>) {{
-      %0:2 = chlo.top_k(%x, k = 5) : tensor<3x17x{element}>
-        -> (tensor<3x5x{element}>, tensor<3x5xi32>)
-      return %0#0, %0#1 : tensor<3x5x{element}>, tensor<3x5xi32>
-    }}"""
-    arguments = numerics.random_arguments(text)
-    legalized = tools.opt(text, "--chlo-legalize-to-stablehlo")
-    for theirs, ours in zip(
-        numerics.run(text, arguments), numerics.run(legalized, arguments), strict=True
-    ):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 def test_broadcasting(tools):
     text = """func.func @main(%x: tensor<3xf32>, %y: tensor<2x3xf32>, %p: tensor<i1>)
         -> tensor<2x3xf32> {

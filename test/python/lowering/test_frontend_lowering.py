@@ -431,16 +431,19 @@ def test_own_schedule_rules_take_effect(build):
     assert reads == ["3", "2", "1"]
 
 
+def merge_passes_on_m1(infos, context):
+    """Forward and backward of each microbatch become one fragment."""
+
+    def pair(a, b, _):
+        counts = {o.transpose_count for info in (a, b) for o in info.origins}
+        return a.call_counter == b.call_counter and counts == {0, 1}
+
+    merges = mw.pipeline.build_merge_rules_from_predicate(infos, context, pred=pair)
+    return [], merges if infos[0].mesh_name == "m1" else []
+
+
 def test_own_merge_rules_take_effect():
-    def build(infos, context):
-        def pair(a, b, _):
-            counts = {o.transpose_count for info in (a, b) for o in info.origins}
-            return a.call_counter == b.call_counter and counts == {0, 1}
-
-        merges = mw.pipeline.build_merge_rules_from_predicate(infos, context, pred=pair)
-        return [], merges if infos[0].mesh_name == "m1" else []
-
-    schedule = mw.PipelineSchedule(schedule_merge_rule_builders=[build])
+    schedule = mw.PipelineSchedule(schedule_merge_rule_builders=[merge_passes_on_m1])
     cfg = training_config(
         pipeline_schedule=schedule,
         partitioning_options={
@@ -454,16 +457,8 @@ def test_own_merge_rules_take_effect():
 
 
 def test_merge_rules_work_beside_a_required_builtin_schedule():
-    def build(infos, context):
-        def pair(a, b, _):
-            counts = {o.transpose_count for info in (a, b) for o in info.origins}
-            return a.call_counter == b.call_counter and counts == {0, 1}
-
-        merges = mw.pipeline.build_merge_rules_from_predicate(infos, context, pred=pair)
-        return [], merges if infos[0].mesh_name == "m1" else []
-
     schedule = mw.PipelineSchedule(
-        schedule_merge_rule_builders=[build],
+        schedule_merge_rule_builders=[merge_passes_on_m1],
         required_mpmd_options={"mpmd_pipeline_schedule": "1F1B"},
     )
     lowered = lower_training(training_config(pipeline_schedule=schedule), 2)

@@ -67,6 +67,12 @@ def compile_step(step, **options):
     return mw.jit(step, config, **options).lower(WEIGHTS, BATCH).compile()
 
 
+def position_of(place, compiled):
+    """The position of an item among those that are issued."""
+    count = len(compiled.runtime_executable()._issues)
+    return {"first": 0, "second": 1, "middle": count // 2, "last": count - 1}[place]
+
+
 def before_item(monkeypatch, compiled, position, act):
     """Calls `act` before an item of the next runs is issued."""
     program = compiled.runtime_executable()
@@ -90,8 +96,7 @@ def interrupt():
 @pytest.mark.parametrize("place", ["first", "second", "middle", "last"])
 def test_interrupted_loop_has_a_state(monkeypatch, step, place):
     compiled = compile_step(step)
-    count = len(compiled.runtime_executable()._issues)
-    position = {"first": 0, "second": 1, "middle": count // 2, "last": count - 1}[place]
+    position = position_of(place, compiled)
     weights, x = compiled.place(WEIGHTS, BATCH)
     calls = []
 
@@ -267,8 +272,7 @@ def raise_fault():
 @pytest.mark.parametrize("place", ["first", "second", "middle", "last"])
 def test_fault_says_which_arguments_are_gone(monkeypatch, step, place):
     compiled = compile_step(step)
-    count = len(compiled.runtime_executable()._issues)
-    position = {"first": 0, "second": 1, "middle": count // 2, "last": count - 1}[place]
+    position = position_of(place, compiled)
     weights, x = compiled.place(WEIGHTS, BATCH)
     with monkeypatch.context() as patch:
         before_item(patch, compiled, position, raise_fault)

@@ -4,17 +4,16 @@ import collections
 import json
 
 import jax
-import numpy as np
 import pytest
-from jax.sharding import Mesh
 from meshwright.jaxapi import runtime as jax_runtime
 from meshwright.runtime.program.placement import bind_meshes
 from meshwright.runtime.program.plan import Planner
 from meshwright.runtime.program.schedule import read_schedule
+from meshwright.runtime.run.places import cut_meshes
 from meshwright.runtime.watch.memory import keep_account
 from support import (
     numerics,
-    runtime_programs,  # noqa: F401  (sets the number of devices)
+    runtime_programs,
 )
 from support.tools import PROGRAMS
 
@@ -33,13 +32,7 @@ def exported(tools, tmp_path_factory):
             "meshwright", "partition", program, config, f"-o={folder}", *options
         )
         schedule, modules = runtime.read_folder(folder)
-        meshes, devices = {}, iter(jax.devices("cpu"))
-        for mesh in schedule["meshes"]:
-            shape = [size for _, size in mesh["axes"]]
-            taken = [next(devices) for _ in range(int(np.prod(shape)))]
-            names = [axis for axis, _ in mesh["axes"]]
-            meshes[mesh["name"]] = Mesh(np.array(taken).reshape(shape), names)
-        return schedule, modules, meshes
+        return schedule, modules, cut_meshes(jax.devices("cpu"), schedule["meshes"])
 
     return export
 
@@ -134,11 +127,4 @@ def test_numbers_are_those_of_the_original(exported):
     config = json.loads((PROGRAMS / "mpmd" / "gpt_4_4_4.json").read_text())
     original = numerics.strip_names(source)
     original = original.replace(f"@{config.get('function', 'main')}(", "@main(")
-    arguments = numerics.random_arguments(original)
-    arrays = [
-        jax.device_put(argument, sharding)
-        for argument, sharding in zip(arguments, program.input_shardings, strict=True)
-    ]
-    results = [np.asarray(result) for result in program(*arrays)]
-    expected = numerics.run(original, arguments)
-    assert numerics.largest_difference(expected, results) < 1e-5
+    runtime_programs.check_numbers(program, original)

@@ -9,14 +9,13 @@ import math
 import re
 
 import jax
-import numpy as np
 import pytest
-from jax.sharding import Mesh
+from meshwright.runtime.run.places import cut_meshes
 from support import (
     numerics,
     random_fragments,
     random_programs,
-    runtime_programs,  # noqa: F401  (sets the number of devices)
+    runtime_programs,
 )
 
 from meshwright import runtime
@@ -55,22 +54,9 @@ def partition(tools, tmp_path_factory):
 
 
 def check(program, modules, original):
-    devices = iter(jax.devices("cpu"))
-    meshes = {}
-    for mesh in program["meshes"]:
-        shape = [size for _, size in mesh["axes"]]
-        taken = [next(devices) for _ in range(int(np.prod(shape)))]
-        names = [axis for axis, _ in mesh["axes"]]
-        meshes[mesh["name"]] = Mesh(np.array(taken).reshape(shape), names)
+    meshes = cut_meshes(jax.devices("cpu"), program["meshes"])
     executor = runtime.load(program, modules, meshes)
-    arguments = numerics.random_arguments(original)
-    arrays = [
-        jax.device_put(argument, sharding)
-        for argument, sharding in zip(arguments, executor.input_shardings, strict=True)
-    ]
-    results = [np.asarray(result) for result in executor(*arrays)]
-    expected = numerics.run(original, arguments)
-    assert numerics.largest_difference(expected, results) < 1e-5
+    arrays = runtime_programs.check_numbers(executor, original)
     for entry, array in zip(program["inputs"], arrays, strict=True):
         assert array.is_deleted() == entry["donated"]
 

@@ -12,6 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from meshwright import runtime
+from support import numerics
 
 # Eight to use and one to spare: its thread lets collectives go on.
 if jax.config.jax_num_cpu_devices < 9:
@@ -269,3 +270,16 @@ class Builder:
 
 def iota(*shape, dtype=np.float32):
     return np.arange(math.prod(shape), dtype=dtype).reshape(shape)
+
+
+def check_numbers(executor, original: str) -> list[jax.Array]:
+    """Its results are those of the original program; returns what it was given."""
+    arguments = numerics.random_arguments(original)
+    arrays = [
+        jax.device_put(argument, sharding)
+        for argument, sharding in zip(arguments, executor.input_shardings, strict=True)
+    ]
+    results = [np.asarray(result) for result in executor(*arrays)]
+    expected = numerics.run(original, arguments)
+    assert numerics.largest_difference(expected, results) < 1e-5
+    return arrays
