@@ -41,6 +41,7 @@ def test_examples_in_docstrings(module):
 def test_examples_in_the_guides(page, capsys):
     text = (ROOT / "docs" / page).read_text()
     blocks = re.findall(r"```(python)?\n(.*?)```", text, re.S)
+    assert {language for language, _ in blocks} == {"python", ""}
     names: dict = {}
     shown = ""
     for language, block in blocks:

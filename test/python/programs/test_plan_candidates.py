@@ -61,6 +61,7 @@ def test_the_order_is_that_of_what_is_compiled(training, compiled_plan):
 
 def test_peaks_are_those_of_the_compiled_program(training, compiled_plan):
     weights = 64 * 64 * 4
+    assert len(compiled_plan.candidates) == 3
     for one in compiled_plan.candidates:
         # Each mesh has weights of its layers, and gradients of them.
         each = len(LAYERS) // len(one.config["topology"])

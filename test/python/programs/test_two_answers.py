@@ -188,7 +188,9 @@ def test_the_table_has_the_numbers_of_cost_analysis(tools, tmp_path):
     files = tmp_path / "step.mlir", "--config", tmp_path / "step.json"
     table = tools.check("meshwright", "partition", *files, "-o", tmp_path / "out")
     rows = {line.split()[0]: line for line in table.splitlines()}
-    for mesh, costs in lowered.cost_analysis().items():
+    found = lowered.cost_analysis()
+    assert found.keys() == config["topology"].keys()
+    for mesh, costs in found.items():
         assert rows[mesh].split()[1] == str(costs["fragments"])
         assert f"  {shown(costs['flops'], ('', 'k', 'M'))}  " in rows[mesh]
         size = shown(costs["bytes_transferred"], ("B", "kB", "MB"))

@@ -47,8 +47,9 @@ def test_pairs_train_as_jit_and_as_parts(schedule):
 @pytest.mark.parametrize("schedule", PAIRED)
 def test_a_pair_is_a_forward_and_a_backward(schedule):
     lowered = lower(schedule)
-    program = lowered.partitioning_result.program
-    for pair in find_pairs(lowered):
+    program, pairs = lowered.partitioning_result.program, find_pairs(lowered)
+    assert pairs
+    for pair in pairs:
         first, second = pair["overlapped"]
         assert pair["origins"] == [*first["origins"], *second["origins"]]
         assert not any(origin.endswith("(1)") for origin in first["origins"])
@@ -354,6 +355,7 @@ def test_memory_counts_the_parts_together():
     paired = lower("Combined1F1B").compile().memory_analysis()
     apart = lower("Combined1F1B", mpmd_fuse_overlapped_pairs=False)
     apart = apart.compile().memory_analysis()
+    assert paired.keys() == apart.keys() == make_topology().keys()
     for mesh in paired:
         # Both parts need theirs until both have ended.
         assert paired[mesh].temporary_bytes >= apart[mesh].temporary_bytes

@@ -352,7 +352,9 @@ def test_a_file_without_end_is_not_read(tools, tmp_path):
 
 def test_huge_pipelines_are_refused_at_once(tools):
     listed = tools.check("meshwright", "schedule")
-    for name in [line.split()[0] for line in listed.splitlines()]:
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert {"1F1B", "DualPipeV", "auto"} <= set(names)
+    for name in names:
         for arguments in [
             ["--meshes=4000000000", "--microbatches=4000000000"],
             ["--meshes=100000", "--microbatches=1000"],
