@@ -273,6 +273,8 @@ class Runtime:
             ],
             "fragments": self.fragments,
             "items": self.items,
+            # As the loop does it: a value leaves when it is there.
+            "issue_order": list(range(len(self.items))),
         }
         meshes = {f"m{s}": mesh for s, mesh in enumerate(kernels.meshes)}
         self.execute = runtime.load(program, modules, meshes)
@@ -334,7 +336,7 @@ class Runtime:
 
     def fragment(self, stage, kind):
         lowered = self.kernels.lower(stage, kind)
-        flat = jax.tree.leaves(lowered.in_avals)
+        flat = jax.tree.leaves(lowered.args_info)
         described = {"memory_kind": None, "layout": None, "sharding": None}
         self.fragments.append(
             {
@@ -344,7 +346,8 @@ class Runtime:
                 "flops": int(lowered.cost_analysis()["flops"]),
                 "reserved_bytes": None,
                 "arguments": [
-                    described | {"alias": None, "donated": False} for _ in flat
+                    described | {"alias": None, "donated": argument.donated}
+                    for argument in flat
                 ],
                 "results": [described for _ in jax.tree.leaves(lowered.out_info)],
             }
