@@ -273,7 +273,7 @@ REFUSED = {
     ),
     "cpu": (
         put("surroundings", "cpu", ["x86_64", "amx_fp256"]),
-        "host whose CPU has what this one has not, .*amx_fp256",
+        "host whose CPU has features that this one lacks, .*amx_fp256",
     ),
     "structure": (
         put("signature", "output_tree", ["flix.struct:Model", None, []]),

@@ -193,7 +193,7 @@ def test_digests_of_texts_tell_programs_apart(exported):
 def test_items_of_another_form_are_refused_when_they_are_asked_for():
     entry = {"operands": [9], "last_uses": []}
     schedule = RangedSchedule(make(items=[[entry]]))
-    with pytest.raises(ProgramError, match=r"items\[0\] has a number of no value"):
+    with pytest.raises(ProgramError, match=r"items\[0\] has a value that"):
         schedule.item(0)
     with pytest.raises(
         ProgramError, match=r"meshes\[0\] of schedule.json has no 'axes'"
@@ -216,7 +216,7 @@ def test_items_of_another_form_are_refused_when_they_are_asked_for():
         (
             ("issue_order", 0),
             {"repeat": 1000, "of": [0]},
-            "issue_order has a class more often than there are",
+            "issue_order has a class more often than it has items",
         ),
         (("issue_order",), [0], "issue_order of schedule.json does not have each"),
         (("version",), 3, "version of schedule.json is 3; expected 2"),
@@ -349,14 +349,17 @@ def make(**changed):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"order": [1]}, "order has a number of no class"),
-        ({"order": [-1]}, "order has a number of no class"),
+        ({"order": [1]}, "order has a class that does not exist"),
+        ({"order": [-1]}, "order has a class that does not exist"),
         ({"order": [0, 0]}, "order does not have the items of each class"),
-        ({"meshes": [{"items": [0, 0]}]}, "items has a class more often than there"),
-        ({"outputs": [{"value": 2}]}, "outputs has a number of no value"),
+        (
+            {"meshes": [{"items": [0, 0]}]},
+            "items has a class more often than it has items",
+        ),
+        ({"outputs": [{"value": 2}]}, "outputs has a value that does not exist"),
         ({"items": []}, "order does not have the items of each class"),
         ({"items": [[{"last_uses": []}]]}, "'operands'"),
-        ({"items": [[{"repeat": 9, "of": []}]]}, "items has a range of nothing"),
+        ({"items": [[{"repeat": 9, "of": []}]]}, "items has an empty range"),
         (
             {"items": [[{"repeat": 10**7, "of": [{}]}]]},
             "items has more than 4000000 entries",

@@ -114,7 +114,7 @@ class Answers:
         head, separator, code = data.partition(b"\n")
         found = json.loads(head)
         if not separator or not isinstance(found, dict) or "stats" not in found:
-            raise ValueError("no answers of a compiler")
+            raise ValueError("it does not hold answers of a compiler")
         return cls(found, code)
 
     def serialize(self) -> bytes:

@@ -147,8 +147,8 @@ def _check_surroundings(found: Mapping[str, Any], here: Mapping[str, Any]) -> No
         if missing:
             listed = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
             raise ProgramError(
-                "the program was saved on a host whose CPU has what this one has not, "
-                f"{listed}; {_AGAIN} kind of CPU"
+                "the program was saved on a host whose CPU has features that this one "
+                f"lacks, {listed}; {_AGAIN} kind of CPU"
             )
     for name, value in here["flags"].items():
         if name != "XLA_FLAGS" and found["flags"].get(name, "") != value:

@@ -59,7 +59,7 @@ class _Projection:
         elif isinstance(step, (Copy, Put)):
             self._add_move(step)
         else:
-            raise ProgramError(f"{step.what}: no way to issue it in several processes")
+            raise ProgramError(f"{step.what} cannot be issued in several processes")
 
     def _here(self, mesh: ProgramMesh) -> bool:
         return self.me in mesh.processes

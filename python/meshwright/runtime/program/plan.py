@@ -236,7 +236,9 @@ class Planner:
         source = self.plan.sources[position]
         what = describe_fragment(source.name, item.get("origins", ()), item["mesh"])
         if item["mesh"] != source.mesh.name:
-            raise ProgramError(f"{what} was made for mesh {source.mesh.name!r}")
+            raise ProgramError(
+                f"{what}: its module is for mesh {source.mesh.name!r}; partition again"
+            )
         self._note_types(item["results"], self.schedule.results(index))
         self._check_types(what, "argument", item["operands"], source.signature)
         self._check_types(what, "result", item["results"], source.signature)
@@ -303,7 +305,8 @@ class Planner:
         fragment = self.schedule.fragments[number]
         if place.mesh.name != fragment["mesh"]:
             raise ProgramError(
-                f"{what} reads value {value} of mesh {place.mesh.name!r}"
+                f"{what} reads value {value} of mesh {place.mesh.name!r}, without a "
+                "transfer; partition again"
             )
         key = number, argument, place.kind
         wanted = self.argument_places.get(key)
@@ -346,7 +349,10 @@ class Planner:
         before, (after,) = self.schedule.value(value), self.schedule.results(index)
         self._note_types([result], [after])
         if (before["shape"], before["dtype"]) != (after["shape"], after["dtype"]):
-            raise ProgramError(f"{what} changes the type of value {value}")
+            raise ProgramError(
+                f"{what} changes the shape or element type of value {value}; "
+                "partition again"
+            )
         if (before["mesh"], after["mesh"]) != (item["from"], item["to"]):
             raise ProgramError(
                 f"{what} has an operand on {before['mesh']!r} and a result on "
@@ -370,7 +376,7 @@ class Planner:
             self.plan.steps[-1].stays = same_mesh
             return moved
         if target.split.unreduced:
-            raise ProgramError(f"{what}: no way to make the value unreduced again")
+            raise ProgramError(f"{what} cannot make a value unreduced again")
         if same_mesh:
             return self._identity(index, what, slot, target)
         sizes = len(place.mesh.devices), len(target.mesh.devices)

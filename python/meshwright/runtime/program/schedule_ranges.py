@@ -137,7 +137,7 @@ class RangedSchedule(Schedule):
         """A list of classes of items, written out."""
         found = self._ranges.array(numbers, name)
         if len(found) and not 0 <= found.min() <= found.max() < len(self._item_classes):
-            raise ValueError(f"{name} has a number of no class")
+            raise ValueError(f"{name} has a class that does not exist")
         return found.astype(np.int32)
 
     def _positions(self, numbers: list, name: str) -> np.ndarray:
@@ -145,7 +145,7 @@ class RangedSchedule(Schedule):
         classes = self._classes(numbers, name)
         counts = np.bincount(classes, minlength=len(self._item_classes))
         if (counts > np.diff(self._begins)).any():
-            raise ValueError(f"{name} has a class more often than there are items")
+            raise ValueError(f"{name} has a class more often than it has items")
         by_class = np.argsort(classes, kind="stable")
         skipped = self._begins[:-1] - (np.cumsum(counts) - counts)
         found = np.empty(len(classes), np.int64)
@@ -158,7 +158,7 @@ class RangedSchedule(Schedule):
         """Values that have these numbers in the file."""
         count = self._firsts[-1]
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < count:
-            raise ValueError(f"{name} has a number of no value")
+            raise ValueError(f"{name} has a value that does not exist")
         makers = np.searchsorted(self._listed, numbers, side="right") - 1
         return numbers + self._added[makers]
 
@@ -387,7 +387,7 @@ def _range_of(entry: Any, name: str) -> tuple[int, list]:
         return 1, [entry]
     count, of = _count(entry["repeat"]), entry["of"]
     if not (count and of):
-        raise ValueError(f"{name} has a range of nothing")
+        raise ValueError(f"{name} has an empty range")
     return count, of
 
 
