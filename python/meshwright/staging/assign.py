@@ -21,6 +21,7 @@ import bisect
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..core.order import present, reach
 from ..jaxapi import frontend as compat
@@ -536,6 +537,7 @@ class Backward:
         self._movable: set[int] = set()
         self._late: dict[int, int] = {}
         self._homes: dict[int, set[int] | None] = {}
+        self._originals: dict[int, dict[Any, int]] = {}
         self._input_homes: dict[object, set[int]] = {}
         for index, item in enumerate(flat.items):
             if item.transposes or stage[index] is None:
@@ -597,23 +599,25 @@ class Backward:
             found = [max(homes)] if homes else found
         if found and self._is_chain and item.transposes == 1:
             # It reads the derivative of the loss, which is in the last stage.
-            found += self._stages_of_originals(item, operands)
+            originals = map(self._stages_of_originals, operands)
+            found += present(each.get(item.eqn.primitive) for each in originals)
         self._stage[index] = max(found, default=None)
 
-    def _stages_of_originals(self, item: Item, operands: Sequence[int]) -> list[int]:
-        """The stages of forward operations of the same kind that read the same.
+    def _stages_of_originals(self, operand: int) -> Mapping[Any, int]:
+        """The last stages of forward operations that read a forward one, by kind.
 
         Such as where a loss multiplies by a mask that the first stage has made.
         """
-        items, readers = self._flat.items, self._table.readers
-        return present(
-            self._stage[reader]
-            for operand in operands
-            for reader in readers[operand]
-            if not items[operand].transposes
-            and not items[reader].transposes
-            and items[reader].eqn.primitive is item.eqn.primitive
-        )
+        items, found = self._flat.items, self._originals.get(operand)
+        if found is None:
+            # Once for each: a mask of all layers has many readers in both directions.
+            found = self._originals[operand] = {}
+            readers = () if items[operand].transposes else self._table.readers[operand]
+            for reader in readers:
+                at, kind = self._stage[reader], items[reader].eqn.primitive
+                if at is not None and not items[reader].transposes:
+                    found[kind] = max(at, found.get(kind, at))
+        return found
 
     def _summed_up(self, index: int, given: list[int], last: int) -> int | None:
         """The stage of a number that is made of what can be moved, if it is one."""
