@@ -487,12 +487,24 @@ def _forward_positions(
 def complete_positions(
     flat: Flat, free: list[bool], position: list[int | None]
 ) -> None:
-    """Counts what no forward operation reads as written where its operands are."""
+    """Counts what no forward operation reads as written where its operands are.
+
+    A number of inputs alone is where these are read, such as the next count of draws
+    of a dropout, for which the forward pass of the next microbatch waits.
+    """
+    table = flat.table
+    first: dict[object, int] = {}
+    for index, where in enumerate(position):
+        if where is not None and not flat.items[index].transposes:
+            for var in table.reads[index]:
+                first[var] = min(where, first.get(var, where))
     for index, item in enumerate(flat.items):
         if item.transposes or free[index] or position[index] is not None:
             continue
-        before = map(position.__getitem__, flat.table.operands[index])
-        position[index] = max(present(before), default=None)
+        before = present(map(position.__getitem__, table.operands[index]))
+        if not table.operands[index] and all(map(is_number, item.eqn.outvars)):
+            before = present(map(first.get, table.reads[index]))
+        position[index] = max(before, default=None)
 
 
 class Backward:

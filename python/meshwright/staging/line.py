@@ -243,7 +243,8 @@ class Lining:
         else:  # They cross each other.
             self._twins = {}
             line = self._sorted(forward, waiting)
-        return self._with_terms(self._with_saved(line) if self._twins else line)
+        line = self._with_terms(self._with_saved(line) if self._twins else line)
+        return self._with_counts(line)
 
     def _sorted(
         self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
@@ -569,6 +570,31 @@ class Lining:
             if index not in taken
             for each in (index, *moved.get(index, ()))
         ]
+
+    def _with_counts(self, line: Sequence[int]) -> list[int]:
+        """Puts numbers of inputs alone that nothing reads where these are read first.
+
+        Such as the next count of draws of a dropout: the forward pass of the next
+        microbatch waits for it.
+        """
+        place = {index: number for number, index in enumerate(line)}
+        counts: set[int] = set()
+        for index in reversed(line):
+            eqn, readers = self._items[index].eqn, self._table.readers[index]
+            atoms = [*compat.variables(eqn.invars), *eqn.outvars]
+            if all(map(is_number, atoms)) and counts.issuperset(place.keys() & readers):
+                counts.add(index)
+        first: dict[int, int] = {}
+        for index in line:
+            operands = self._table.operands[index]
+            if index not in counts or not first.keys() >= set(operands):
+                continue
+            given = [first[other] for other in operands]
+            for var in self._table.reads[index]:
+                given += self._places(self._var_readers[var], place, counts)
+            if given:
+                first[index] = max(given) if operands else min(given)
+        return sorted(line, key=lambda index: first.get(index, place[index]))
 
     def _is_early(
         self, index: int, var: object, place: Mapping[int, int], saved: set[int]

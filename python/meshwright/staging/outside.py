@@ -95,7 +95,9 @@ class _Outside:
         level: list[int] = []
         for index, where in enumerate(self._line):
             before = (level[other] for other in self._table.operands[index])
-            level.append(max(before, default=0) if where is None else where)
+            # What is made of an input comes after nothing, wherever it is read.
+            is_anywhere = where is None or index in self._order.waiting
+            level.append(max(before, default=0) if is_anywhere else where)
         free = [self._is_free(index) for index in range(len(self._items))]
         found = list(free)
         free_choices(self._flat, level, found)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 from flax import nnx
 from jax.sharding import Mesh
 
@@ -104,6 +105,38 @@ def test_nnx_keeps_its_state():
     close(found[0], wanted[0])
     for kind in (nnx.Param, nnx.BatchStat):
         close(nnx.filter_state(found[1], kind), nnx.filter_state(wanted[1], kind))
+
+
+class Drops(nnx.Module):
+    def __init__(self, mark):
+        rngs = nnx.Rngs(0)
+        self.layers = nnx.List([nnx.Linear(8, 8, rngs=rngs) for _ in range(4)])
+        self.drops = nnx.List([nnx.Dropout(0.2, rngs=rngs) for _ in range(4)])
+        self.mark = mark
+
+    def __call__(self, x):
+        for number, layer in enumerate(self.layers):
+            x = self.drops[number](layer(self.mark(x) if number == 2 else x))
+        return x
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_draws_of_the_first_stage_wait_for_no_other_pass(is_marked, caplog):
+    def step(model, x):
+        gradient = nnx.value_and_grad(lambda model, x: (model(x) ** 2).mean())
+        return mw.pipeline.accumulate(gradient, 4)(model, x)
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = CONFIG if is_marked else mw.auto_config(MESHES, pipeline_schedule=schedule)
+    model = Drops(mw.stage_boundary if is_marked else lambda x: x)
+    lowered = mw.nnx.jit(step, config).lower(model, jnp.ones((64, 8)))
+    assert "runs before another" not in caplog.text
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert sent == [16 * 8 * 4] * 8
+    units = [item for item in items if item["kind"] == "call" and item["origins"]]
+    first = [str(item["origins"]) for item in units if item["mesh"] == "m0"]
+    assert ["(1)" in origins for origins in first[:3]] == [False, False, True]
 
 
 class Equinox(eqx.Module):
