@@ -129,8 +129,11 @@ static void warnOf(const Conflicts &conflicts, const UnitConstraints &units,
   InFlightDiagnostic diag = first.emitWarning()
                             << describeUnit(first)
                             << " runs before another fragment by schedule "
-                            << option.getName()
-                            << ", but needs its results; data flow wins";
+                            << option.getName();
+  // A program without a schedule has it, too.
+  if (option == getFrontDefaultSchedule())
+    diag << ", the default";
+  diag << ", but needs its results; data flow wins";
   if (uint64_t others = conflicts.count - 1)
     diag << ", here and in " << others << " other pair"
          << (others == 1 ? "" : "s");

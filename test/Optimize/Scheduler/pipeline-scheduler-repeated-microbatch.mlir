@@ -12,14 +12,14 @@ func.func @in_a_microbatch_and_between(%x: !m) -> (!m, !m) attributes {
   %0 = mpmd.fragment<mesh="m", origin=["f"(1)], stage=0> (%x) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m) -> !m
-  // expected-warning@+1 {{forward of stage 0 of microbatch 0 runs before another fragment by schedule GPipe, but needs its results; data flow wins}}
+  // expected-warning@+1 {{forward of stage 0 of microbatch 0 runs before another fragment by schedule GPipe, the default, but needs its results; data flow wins}}
   %1 = mpmd.fragment<mesh="m", origin=["f"], stage=0> (%0) {call_counter = 0 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m) -> !m
   %2 = mpmd.fragment<mesh="m", origin=["f"(1)], stage=0> (%x) {call_counter = 2 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m) -> !m
-  // expected-warning@+1 {{forward of stage 0 of microbatch 3 runs before another fragment by schedule GPipe, but needs its results; data flow wins, here and in 1 other pair}}
+  // expected-warning@+1 {{forward of stage 0 of microbatch 3 runs before another fragment by schedule GPipe, the default, but needs its results; data flow wins, here and in 1 other pair}}
   %3 = mpmd.fragment<mesh="m", origin=["f"], stage=0> (%2) {call_counter = 3 : ui32} (%a: !l) {
     mpmd.return %a : !l
   } : (!m) -> !m
