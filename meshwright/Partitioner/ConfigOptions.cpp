@@ -230,10 +230,12 @@ LogicalResult meshwright::setOption(ConfigOptions &options, StringRef key,
       llvm::find_if(getConfigOptions(), [&](const ConfigOption &candidate) {
         return candidate.key == key;
       });
-  // What is no JSON is a text, of which the option says what it expects instead.
-  if (option != getConfigOptions().end() && option->getType() != "text" &&
-      option->getType() != "schedule" &&
-      !llvm::errorToBool(llvm::json::parse(value).takeError())) {
+  // What is no JSON is a text, of which the option says what it expects instead;
+  // of a list, the parser says where it is wrong.
+  StringRef type = option == getConfigOptions().end() ? "" : option->getType();
+  bool isList = type == "pairs" && value.ltrim().starts_with("[");
+  if (isList || ((type == "pairs" || type == "bool" || type == "int") &&
+                 !llvm::errorToBool(llvm::json::parse(value).takeError()))) {
     FailureOr<JsonValue> parsed = parseJson(value, key, context);
     if (failed(parsed))
       return failure();

@@ -31,8 +31,12 @@ std::string meshwright::listKnown(StringRef unknown,
                                   ArrayRef<StringRef> known) {
   if (known.empty())
     return "there are none";
+  // More names than that hide the last sentence.
+  constexpr size_t kMany = 30;
   std::string text = "known are " + llvm::join(known, ", ");
-  if (StringRef nearest = findNearest(unknown, known); !nearest.empty())
-    text += "; did you mean \"" + nearest.str() + "\"?";
-  return text;
+  StringRef nearest = findNearest(unknown, known);
+  if (nearest.empty())
+    return text;
+  std::string meant = "did you mean \"" + nearest.str() + "\"?";
+  return known.size() > kMany ? meant + " (" + text + ")" : text + "; " + meant;
 }

@@ -17,7 +17,8 @@ llvm::StringRef findNearest(llvm::StringRef unknown,
                             llvm::ArrayRef<llvm::StringRef> known);
 
 /// The end of a message about an unknown name: lists the known ones, in the
-/// order given, and the nearest if it is close enough to be a typing error.
+/// order given, and the nearest if it is close enough to be a typing error: first
+/// if there are many.
 std::string listKnown(llvm::StringRef unknown,
                       llvm::ArrayRef<llvm::StringRef> known);
 

@@ -25,6 +25,8 @@ CALLEE_PREFIX = "shardy_mpmd"
 VOCABULARY_PARTS = ("vocabulary_head", "vocabulary_embedding")
 # What messages show of a value, in characters.
 _LONGEST = 200
+# Of more names than that, messages begin with the one that was probably meant.
+_MANY = 30
 
 
 def function_name(fn: Callable[..., Any]) -> str:
@@ -55,9 +57,13 @@ def mesh_without_memory_kind(mesh_name: str) -> str:
 def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """Text of an error about a name that is not among the known ones."""
     names = list(known)
-    text = f"{what}: unknown {name!r}, known are {', '.join(names) or 'none'}"
+    listed = f"known are {', '.join(names) or 'none'}"
     close = difflib.get_close_matches(str(name), names, n=1)
-    return f"{text}; did you mean {close[0]!r}?" if close else text
+    if close and len(names) > _MANY:
+        listed = f"did you mean {close[0]!r}? ({listed})"
+    elif close:
+        listed = f"{listed}; did you mean {close[0]!r}?"
+    return f"{what}: unknown {name!r}, {listed}"
 
 
 def check_type(text: str, value: Any, kind: type, advice: str = "") -> None:

@@ -84,7 +84,10 @@ def test_unusable_topologies_are_rejected(meshes, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mpmd_infer_transfer": True}, "did you mean 'mpmd_infer_transfers'"),
+        (
+            {"mpmd_infer_transfer": True},
+            r"'mpmd_infer_transfer', did you mean 'mpmd_infer_transfers'\? \(known are",
+        ),
         ({"mpmd_fail_on_backward_deps": True}, "mpmd_fail_on_backward_deps"),
         ({"mpmd_infer_transfers": 1}, "must be a bool, got 1 of type int"),
         ({"mpmd_infer_transfers": "True"}, "must be a bool"),
