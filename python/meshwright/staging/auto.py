@@ -111,7 +111,8 @@ class Division:
         return (
             f"{place}: mw.auto has this scan in one piece, {100 * share:.1f} % of the "
             f"work, so that {len(self.flops)} stages are uneven; mw.pipeline.scan in "
-            "its place divides the layers, under mw.jit with mw.make_config"
+            "its place divides the layers, under mw.jit with mw.make_config, and "
+            "mw.pipeline.accumulate makes calls of microbatches"
         )
 
     def lines(self, places: Mapping[int, str]) -> Iterator[str]:
@@ -177,10 +178,7 @@ def divide(
     line_up = functools.partial(_line_up, count, outside, times, folds, homes)
     order, cuts, is_joint = line_up(make_lining)
     if len(order.items) < count:
-        raise ValueError(
-            f"auto: {count} stages of a function with {len(order.items)} operations "
-            "that can be divided; ask for fewer stages"
-        )
+        raise ValueError(_too_few(flat, order, count))
     stage = [
         None if where is None else bisect.bisect_right(cuts, where)
         for where in order.position
@@ -417,6 +415,23 @@ def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
             for atom in item.eqn.invars
         ]
         item.eqn = item.eqn.replace(invars=reads)
+
+
+def _too_few(flat: Flat, order: Order, count: int) -> str:
+    eqns = [flat.items[at].eqn for at in order.items]
+    loops = [eqn for eqn in eqns if eqn.primitive.name == "scan"]
+    advice = "ask for fewer stages"
+    if loops:
+        advice = (
+            f"the loop at {source(loops[0])} is one of them. Replace it by "
+            "mw.pipeline.accumulate or mw.pipeline.scan_microbatches if it is over "
+            "microbatches; if it is over layers, by mw.pipeline.scan, under mw.jit "
+            "with mw.make_config"
+        )
+    return (
+        f"auto: {count} stages of a function with {len(eqns)} operations that can be "
+        f"divided; {advice}"
+    )
 
 
 def _describe(

@@ -736,3 +736,7 @@ def test_bad_input():
         mw.auto(lambda x: mw.stage_boundary(2 * x) + 1, TWO).lower(jnp.ones(3))
     with pytest.raises(ValueError, match="4 stages of a function with 1 operations"):
         mw.auto(lambda x: 2 * x, MESHES).lower(jnp.ones(3))
+    with pytest.raises(ValueError, match=r"test_auto.py:.* Replace it by mw.pipeline"):
+        mw.auto(lambda x: jax.lax.scan(lambda c, x: (c + x, c), x, x), MESHES).lower(
+            jnp.ones((3, 3))
+        )
