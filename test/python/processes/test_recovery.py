@@ -365,6 +365,17 @@ def test_one_that_has_left_is_not_blamed_for_a_later_hang():
     )
 
 
+def test_one_that_is_in_another_program_is_named():
+    watchdog = watch(LIMIT, 2)
+    peers = [Peer(watchdog, number, ready=False) for number in range(2)]
+    peers[1].say(beat={"place": [2, 0, 1], "where": "b", "seconds": 0.1})
+    settle(peers)
+    peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": LIMIT + 1})
+    fault = peers[1].hear()["fault"]
+    assert fault.startswith("process 0 (pid 1 on here, in a) has made no progress")
+    assert "; process 1 is in another program, in b: all processes have to" in fault
+
+
 def test_one_that_waits_is_not_blamed_while_another_one_is_silent():
     watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number, ready=False) for number in range(2)]

@@ -444,17 +444,23 @@ class Watchdog:
             if self._silent(time.monotonic() - self.timeout / 2):
                 return
             waiting = [
-                (tuple(peer.beat["place"]), process)
+                (tuple(peer.beat["place"]), process, peer.beat["where"])
                 for process, peer in self._peers.items()
                 if peer.beat and not peer.done and process not in self.lost
             ]
             ending = [number for number, peer in self._peers.items() if peer.ending]
         if not waiting:
             return  # Reported already.
-        _, process = min(waiting)
+        (program, *_), process, _ = min(waiting)
         what = f"has made no progress for {self.timeout:g} s"
         if ending:
             what += f"; process {min(ending)} has come to its end"
+        elif elsewhere := [each for each in waiting if each[0][0] != program]:
+            _, other, where = elsewhere[0]
+            what += (
+                f"; process {other} is in another program, in {where}: all processes "
+                "have to call the same programs in the same order"
+            )
         self.report(process, what)
 
     def _check(self) -> None:
