@@ -17,9 +17,10 @@ from support.fake_world import Store, make_world
 
 COUNT = 3
 PROGRAM = {
-    "inputs": [{"value": 0}],
+    "name": "step",
+    "inputs": [{"value": 0, "name": "x"}],
     "outputs": [{"value": 1}],
-    "values": [],
+    "values": [{"shape": [8, 4], "dtype": "f32"}],
     "items": [{"kind": "call", "fragment": 0, "location": "here:1:1"}],
 }
 CODE = {
@@ -92,6 +93,10 @@ CHANGES = {
     "topology (mesh: process:device), 'm0',": {"device": 7},
     "compiler options, 'm0',": {"options": {"m0": {"xla_flag": True}}},
     "number of inputs and outputs": {"program": {"inputs": []}},
+    "function is": {"program": {"name": "evaluate"}},
+    "types of inputs, 'x',": {
+        "program": {"values": [{"shape": [6, 4], "dtype": "f32"}]}
+    },
 }
 
 

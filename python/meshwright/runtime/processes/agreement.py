@@ -79,15 +79,26 @@ def describe(
             for name, mesh in devices.items()
         },
         "compiler options": {name: dict(given) for name, given in options.items()},
+        "function": schedule.form["name"],
         "number of inputs and outputs": [
             len(schedule.inputs),
             len(schedule.outputs),
         ],
+        "types of inputs": _types_of_inputs(schedule),
         "large constants": list(schedule.constants),
         "fragments": {name: digest(text) for name, text in code.items()},
         "schedule": schedule.digest(has_locations),
         "order of issue": digest(order.tobytes().hex()),
     }
+
+
+def _types_of_inputs(schedule: Schedule) -> dict[str, str]:
+    found = {}
+    for number, given in enumerate(schedule.inputs):
+        value = schedule.value(given["value"])
+        shape = ",".join(map(str, value["shape"]))
+        found[given["name"] or f"input {number}"] = f"{value['dtype']}[{shape}]"
+    return found
 
 
 def agree(
