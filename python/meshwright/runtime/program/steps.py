@@ -118,13 +118,13 @@ class Launch(Step):
 def after_arrival(awaits: tuple[int, ...], issue: Issue) -> Issue:
     """Waits for arrays; an error in what makes them is that of its own launch."""
 
-    def issueafter_arrival(slots):
+    def issue_after_arrival(slots):
         for slot in awaits:
             with contextlib.suppress(jax.errors.JaxRuntimeError):
                 slots[slot].block_until_ready()
         issue(slots)
 
-    return issueafter_arrival
+    return issue_after_arrival
 
 
 @dataclass
