@@ -34,7 +34,9 @@ def cpu_seconds(code: str) -> float:
     subprocess.run(
         [sys.executable, "-c", code],
         check=True,
-        env=os.environ | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+        # Bytecode is kept, as it is for users.
+        env=os.environ
+        | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONDONTWRITEBYTECODE": ""},
     )
     return spent() - before
 
