@@ -54,7 +54,9 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
   auto callee = symbolTables.lookupNearestSymbolFrom<func::FuncOp>(
       *this, getCalleeAttr());
   if (!callee)
-    return emitError() << "no function called " << getCalleeAttr();
+    return emitError() << "no function called " << getCalleeAttr()
+                       << "; a call needs a func.func of that name in its "
+                          "module";
   FunctionType type = callee.getFunctionType();
   if (failed(
           verifyTypes(*this, type.getInputs(), getOperandTypes(), "operand")) ||
@@ -62,6 +64,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
     return failure();                              // (C4)
   if (isMpmdFunction(callee) && callee.isPublic()) // (C5)
     return emitError() << "callee " << getCalleeAttr()
-                       << " has a topology and must be private, but is public";
+                       << " has a topology and must be private, but is public; "
+                          "write `func.func private`";
   return success();
 }

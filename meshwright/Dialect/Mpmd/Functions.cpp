@@ -5,8 +5,10 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/IR/SymbolUses.h"
+#include "meshwright/Text/NearestName.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -118,13 +120,16 @@ FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op, StringRef name) {
                               << kTopologyAttr << "` attribute";
     if (func)
       diag << " on function @" << func.getSymName();
-    return diag;
+    return diag << ", as in `" << kTopologyAttr
+                << " = #mpmd.topology<<\"m1\": <[\"x\"=2]>>>`";
   }
   if (sdy::MeshAttr mesh = getMeshByName(topology, name))
     return mesh;
+  auto known = llvm::map_to_vector(
+      topology.getMeshes(), [](NamedMeshAttr mesh) { return mesh.getName(); });
   return emitError(op->getLoc())
          << "mesh \"" << name << "\" is not in the topology of function @"
-         << func.getSymName();
+         << func.getSymName() << "; " << meshwright::listKnown(name, known);
 }
 
 FailureOr<sdy::MeshAttr> mpmd::getMeshOrError(Operation *op) {

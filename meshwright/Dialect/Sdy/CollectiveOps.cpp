@@ -56,7 +56,8 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
   Value operand = op->getOperand(0);
   TensorShardingAttr in = getShardingToVerify(operand, op);
   if (!in && !assumeReplicated) {
-    op->emitOpError() << "collective on operand without sharding";
+    op->emitOpError() << "collective on operand without sharding; constrain "
+                         "the operand by sdy.sharding_constraint";
     return failure();
   }
   if (failed(verifySharding(op->getResult(0).getType(), out, op, [&] {
@@ -97,8 +98,8 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
   AxisRefAttr previous;
   for (AxisRefAttr axis : axes) {
     if (!mesh.hasAxis(axis.getName()))
-      return op->emitOpError()
-             << "unknown axis name: \"" << axis.getName() << "\"";
+      return op->emitOpError() << "unknown axis name: \"" << axis.getName()
+                               << "\"; the mesh is " << mesh;
     if (axis.isSubAxis() &&
         failed(verifySubAxis(axis, mesh.getAxisSize(axis.getName()),
                              [&] { return op->emitOpError(); })))
@@ -109,9 +110,9 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<AxisRefAttr> axes,
                << "axes of a collective overlap: " << other.toString() << ", "
                << axis.toString();
     if (previous && canMerge(previous, axis))
-      return op->emitOpError()
-             << "two consecutive sub-axes can be merged: "
-             << previous.toString() << ", " << axis.toString();
+      return op->emitOpError() << "two consecutive sub-axes can be merged: "
+                               << previous.toString() << ", " << axis.toString()
+                               << "; write them as one";
     previous = axis;
     seen.push_back(axis);
   }
@@ -129,7 +130,7 @@ static LogicalResult verifyUnorderedAxes(Operation *op, AxisRefListAttr axes,
     if (isBefore(b, a, mesh))
       return op->emitOpError()
              << "axes are not ordered w.r.t. mesh: " << a.toString()
-             << " comes before " << b.toString();
+             << " comes before " << b.toString() << "; the mesh is " << mesh;
   return success();
 }
 
@@ -237,7 +238,8 @@ LogicalResult ReplicatedToUnreducedOp::verify() {
   if (failed(sides))
     return failure();
   if (getAxes().empty())
-    return emitOpError() << "must have axes";
+    return emitOpError() << "must have axes, those over which the result is "
+                            "unreduced";
   if (failed(verifyUnorderedAxes(*this, getAxes(), sides->mesh)) ||
       failed(verifyEqualAxes(*this, getAxesPerDim(sides->in),
                              getAxesPerDim(sides->out))))
@@ -350,14 +352,19 @@ LogicalResult AllToAllOp::verify() {
   if (failed(sides))
     return failure();
   if (getParams().empty())
-    return emitOpError() << "parameter list is empty";
+    return emitOpError()
+           << "parameter list is empty; expected the axes to move, "
+              "and between which dimensions, as in "
+              "[{\"x\"}: 0->1]";
   if (failed(verifyDims(*this, sides->in.getRank())))
     return failure();
   AxesPerDim dims = getAxesPerDim(sides->in);
   SmallVector<AxisRefAttr> seen;
   for (AllToAllParamAttr param : getParams()) {
     if (param.getAxes().empty())
-      return emitOpError() << "an all_to_all parameter must have axes";
+      return emitOpError() << "an all_to_all parameter must have axes, those "
+                              "that move from dimension "
+                           << param.getSrcDim() << " to " << param.getTgtDim();
     if (failed(verifyAxes(*this, param.getAxes(), sides->mesh, seen)))
       return failure();
     SmallVector<AxisRefAttr> &source = dims[param.getSrcDim()];

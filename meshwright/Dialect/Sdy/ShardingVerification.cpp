@@ -36,7 +36,8 @@ static LogicalResult verifyAxisList(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
                          << "; a sharding uses each axis at most once";
     if (previous && canMerge(previous, axis))
       return emitError() << "two consecutive sub-axes can be merged: "
-                         << previous.toString() << ", " << axis.toString();
+                         << previous.toString() << ", " << axis.toString()
+                         << "; write them as one";
     previous = axis;
   }
   return success();
@@ -48,7 +49,8 @@ static LogicalResult verifyMeshOrder(ArrayRef<AxisRefAttr> axes, MeshAttr mesh,
   for (auto [a, b] : llvm::zip(axes, axes.drop_front(axes.empty() ? 0 : 1)))
     if (isBefore(b, a, mesh))
       return emitError() << listName << " axes are not ordered w.r.t. mesh: "
-                         << a.toString() << " comes before " << b.toString();
+                         << a.toString() << " comes before " << b.toString()
+                         << "; the mesh is " << mesh;
   return success();
 }
 
@@ -81,7 +83,8 @@ static LogicalResult verifyPartsOfAxis(SmallVector<AxisRefAttr> parts,
   if (parts.size() > 1 &&
       llvm::any_of(parts, [](AxisRefAttr axis) { return axis.isFullAxis(); }))
     return emitError() << "both sub-axis and full-axis are used for axis name: "
-                       << "\"" << name << "\"";
+                       << "\"" << name
+                       << "\"; write the full axis alone, or only sub-axes";
   for (AxisRefAttr axis : parts)
     if (axis.isSubAxis() &&
         failed(verifySubAxis(axis, mesh.getAxisSize(name), emitError)))
@@ -122,7 +125,8 @@ static LogicalResult verifyAxes(TensorShardingAttr sharding, MeshAttr mesh,
                          << " has a negative priority: " << *dim.getPriority();
     if (dim.getPriority() && dim.getIsClosed() && dim.emptyAxes())
       return emitError() << "dim " << index
-                         << " is empty and closed but has a priority";
+                         << " is empty and closed but has a priority; leave "
+                            "it out, or open the dimension with ?";
     if (failed(verifyAxisList(dim.getAxes(), mesh, seen, emitError)) ||
         (shape &&
          failed(verifyDivisible(index, (*shape)[index], dim, mesh, emitError))))
@@ -206,7 +210,8 @@ LogicalResult sdy::verifySharding(Type type, TensorShardingAttr sharding,
                                   Operation *from, EmitErrorFn emitError) {
   MeshAttr mesh = sharding.getMesh(from);
   if (!mesh)
-    return emitError() << "unknown mesh: " << sharding.getMeshOrRef();
+    return emitError() << "unknown mesh: " << sharding.getMeshOrRef()
+                       << "; expected an sdy.mesh of that name in the module";
   if (failed(verifySharding(type, sharding, mesh, emitError)))
     return failure();
   return verifyNoManualAxis(sharding, from, emitError);

@@ -200,5 +200,7 @@ LogicalResult ReplicaGroupMeshAxesAttr::verifySymbolUses(
   if (!symbol || symbolTable.lookupNearestSymbolFrom(op, symbol))
     return success();
   return op->emitOpError() << "replica_groups: mesh symbol '"
-                           << symbol.getValue() << "' not found";
+                           << symbol.getValue()
+                           << "' not found; expected an op of that name in the "
+                              "module, or a #stablehlo.mesh";
 }

@@ -7,30 +7,29 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-/// Calls `check` on the first type paired with every other type of the
-/// operation, operands before results.
-static bool firstAgreesWithAll(Operation *op,
-                               llvm::function_ref<bool(Type, Type)> check) {
+/// Checks the first type of the operation with every other one, operands before
+/// results.
+static LogicalResult verifyAgreement(Operation *op, StringRef what,
+                                     function_ref<bool(Type, Type)> agree) {
   Type first = op->getNumOperands() ? op->getOperand(0).getType()
                                     : op->getResult(0).getType();
-  auto agrees = [&](Type type) { return type == first || check(first, type); };
-  return llvm::all_of(op->getOperandTypes(), agrees) &&
-         llvm::all_of(op->getResultTypes(), agrees);
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (type != first && !agree(first, type))
+        return op->emitOpError() << "requires compatible " << what
+                                 << " for all operands and results, but got "
+                                 << first << " and " << type;
+  return success();
 }
 
 LogicalResult stablehlo::detail::verifyCompatibleTypes(Operation *op) {
-  if (firstAgreesWithAll(
-          op, [](Type a, Type b) { return areTypesCompatible(a, b); }))
-    return success();
-  return op->emitOpError(
-      "requires compatible types for all operands and results");
+  return verifyAgreement(
+      op, "types", [](Type a, Type b) { return areTypesCompatible(a, b); });
 }
 
 LogicalResult stablehlo::detail::verifyCompatibleElementTypes(Operation *op) {
-  if (firstAgreesWithAll(op, areElementTypesCompatible))
-    return success();
-  return op->emitOpError(
-      "requires compatible element types for all operands and results");
+  return verifyAgreement(op, "element types", areElementTypesCompatible);
 }
 
 static bool isStatic(Type type) {

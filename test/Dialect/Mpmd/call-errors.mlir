@@ -70,7 +70,7 @@ func.func private @callee() {
 
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 func.func @c5_callee_with_topology_is_public() attributes {topology = #topology} {
-  // expected-error-re@+1 {{{{^}}callee @callee has a topology and must be private}}
+  // expected-error-re@+1 {{{{^}}callee @callee has a topology and must be private, but is public; write `func.func private`}}
   mpmd.call @callee() : () -> ()
   return
 }
@@ -81,7 +81,7 @@ func.func @callee() attributes {topology = #topology} {
 // -----
 
 func.func @callee_is_missing() {
-  // expected-error@+1 {{no function called @callee}}
+  // expected-error@+1 {{no function called @callee; a call needs a func.func of that name in its module}}
   mpmd.call @callee() : () -> ()
   return
 }

@@ -2,7 +2,7 @@
 
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 func.func @assign_c1_topology_is_missing(%x: tensor<4xf32>) {
-  // expected-error-re@+1 {{{{^}}mesh "m1" cannot be looked up without a `topology` attribute on function @assign_c1_topology_is_missing}}
+  // expected-error-re@+1 {{{{^}}mesh "m1" cannot be looked up without a `topology` attribute on function @assign_c1_topology_is_missing, as in `topology = #mpmd.topology<<"m1": <["x"=2]>>>`}}
   %0 = mpmd.assign %x : (tensor<4xf32>) -> !m1
   return
 }
@@ -11,7 +11,7 @@ func.func @assign_c1_topology_is_missing(%x: tensor<4xf32>) {
 
 !m2 = !mpmd.mesh_tensor<"m2", tensor<4xf32>>
 func.func @assign_c1_mesh_is_missing(%x: tensor<4xf32>) attributes {topology = #mpmd.topology<<"m1": <["x"=2]>>>} {
-  // expected-error-re@+1 {{{{^}}mesh "m2" is not in the topology of function @assign_c1_mesh_is_missing}}
+  // expected-error-re@+1 {{{{^}}mesh "m2" is not in the topology of function @assign_c1_mesh_is_missing; known are m1; did you mean "m1"?}}
   %0 = mpmd.assign %x : (tensor<4xf32>) -> !m2
   return
 }

@@ -2,7 +2,7 @@
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @operand_without_sharding(%x: tensor<12x8xf32>) {
-  // expected-error@+1 {{collective on operand without sharding}}
+  // expected-error@+1 {{collective on operand without sharding; constrain the operand by sdy.sharding_constraint}}
   %0 = sdy.all_gather [{"r"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
   return
 }
@@ -127,7 +127,7 @@ func.func @forgets_unreduced_axis(%x: tensor<12x8xf32> {sdy.sharding = #sdy.shar
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @gathers_axis_in_pieces(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c"}, {}]>}) {
-  // expected-error@+1 {{two consecutive sub-axes can be merged: "c":(1)2, "c":(2)2}}
+  // expected-error@+1 {{two consecutive sub-axes can be merged: "c":(1)2, "c":(2)2; write them as one}}
   %0 = sdy.all_gather [{"c":(1)2, "c":(2)2}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<16x8xf32>
   return
 }
@@ -136,7 +136,7 @@ func.func @gathers_axis_in_pieces(%x: tensor<16x8xf32> {sdy.sharding = #sdy.shar
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @reduces_in_another_order_than_the_mesh(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{}, {}]>}) {
-  // expected-error@+1 {{axes are not ordered w.r.t. mesh: "c" comes before "r"}}
+  // expected-error@+1 {{axes are not ordered w.r.t. mesh: "c" comes before "r"; the mesh is #sdy.mesh<["r"=2, "c"=4]>}}
   %0 = sdy.all_reduce {"c", "r"} %x out_sharding=<@grid, [{}, {}]> : tensor<16x8xf32>
   return
 }
@@ -163,7 +163,7 @@ func.func @leaves_reduced_axis_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #s
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @all_to_all_without_parameters(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
-  // expected-error@+1 {{parameter list is empty}}
+  // expected-error@+1 {{parameter list is empty; expected the axes to move, and between which dimensions, as in [{"x"}: 0->1]}}
   %0 = sdy.all_to_all [] %x out_sharding=<@grid, [{"r"}, {}]> : tensor<16x8xf32>
   return
 }
@@ -190,7 +190,7 @@ func.func @all_to_all_with_sources_out_of_order(%x: tensor<16x8x4x4xf32> {sdy.sh
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @leaves_nothing_unreduced(%x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r"}, {}]>}) {
-  // expected-error@+1 {{must have axes}}
+  // expected-error@+1 {{must have axes, those over which the result is unreduced}}
   %0 = sdy.replicated_to_unreduced {} %x out_sharding=<@grid, [{"r"}, {}]> : tensor<16x8xf32>
   return
 }

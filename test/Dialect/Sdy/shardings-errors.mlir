@@ -1,6 +1,6 @@
 // RUN: mpmd-opt %s -verify-diagnostics -split-input-file
 
-// expected-error@+1 {{arg 0 - unknown mesh: @nowhere}}
+// expected-error@+1 {{arg 0 - unknown mesh: @nowhere; expected an sdy.mesh of that name in the module}}
 func.func private @unknown_mesh(tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@nowhere, [{}, {}]>})
 
 // -----
@@ -42,7 +42,7 @@ func.func private @wrong_rank(tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@gr
 // -----
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
-// expected-error@+1 {{arg 0 - dim 1 is empty and closed but has a priority}}
+// expected-error@+1 {{arg 0 - dim 1 is empty and closed but has a priority; leave it out, or open the dimension with ?}}
 func.func private @priority_of_nothing(tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}p1, {}p1]>})
 
 // -----
@@ -66,13 +66,13 @@ func.func private @sub_axis_in_dim_and_list(tensor<12xf32> {sdy.sharding = #sdy.
 // -----
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
-// expected-error@+1 {{arg 0 - two consecutive sub-axes can be merged: "c":(1)2, "c":(2)2}}
+// expected-error@+1 {{arg 0 - two consecutive sub-axes can be merged: "c":(1)2, "c":(2)2; write them as one}}
 func.func private @mergeable(tensor<12xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c":(1)2, "c":(2)2}]>})
 
 // -----
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
-// expected-error@+1 {{arg 0 - replicated axes are not ordered w.r.t. mesh}}
+// expected-error@+1 {{arg 0 - replicated axes are not ordered w.r.t. mesh: "c" comes before "r"; the mesh is #sdy.mesh<["r"=2, "c"=4]>}}
 func.func private @replicated_out_of_order(tensor<12xf32> {sdy.sharding = #sdy.sharding<@grid, [{}], replicated={"c", "r"}>})
 
 // -----
@@ -84,7 +84,7 @@ func.func private @unreduced_out_of_order(tensor<12xf32> {sdy.sharding = #sdy.sh
 // -----
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
-// expected-error@+1 {{arg 0 - both sub-axis and full-axis are used for axis name: "c"}}
+// expected-error@+1 {{arg 0 - both sub-axis and full-axis are used for axis name: "c"; write the full axis alone, or only sub-axes}}
 func.func private @full_and_sub_axis(tensor<12xf32> {sdy.sharding = #sdy.sharding<@grid, [{"c":(1)2}], unreduced={"c"}>})
 
 // -----

@@ -73,14 +73,14 @@ func.func @all_gather_keeps_element_type(%x: tensor<2x4xf32>) {
 // -----
 
 func.func @mesh_symbol_exists(%x: tensor<2x4xf32>) {
-  // expected-error@+1 {{mesh symbol 'nowhere' not found}}
+  // expected-error@+1 {{mesh symbol 'nowhere' not found; expected an op of that name in the module, or a #stablehlo.mesh}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @nowhere, axes = []>}> : (tensor<2x4xf32>) -> tensor<2x8xf32>
   return
 }
 
 // -----
 
-// expected-error@+1 {{mesh symbol 'nowhere' not found}}
+// expected-error@+1 {{mesh symbol 'nowhere' not found; expected an op of that name in the module, or a #stablehlo.mesh}}
 func.func @mesh_symbol_of_discardable_attribute_exists() attributes {my.groups = #stablehlo.replica_group_mesh_axes<mesh = @nowhere, axes = []>} {
   return
 }

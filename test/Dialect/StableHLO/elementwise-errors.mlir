@@ -1,7 +1,7 @@
 // RUN: mpmd-opt %s -verify-diagnostics -split-input-file
 
 func.func @rejects_other_shapes(%x: tensor<4xf32>) {
-  // expected-error@+1 {{requires compatible types for all operands and results}}
+  // expected-error@+1 {{requires compatible types for all operands and results, but got 'tensor<4xf32>' and 'tensor<5xf32>'}}
   %0 = "stablehlo.negate"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -189,7 +189,7 @@ func.func @limit_of_clamp_has_another_shape(%m: tensor<3xf32>, %x: tensor<4xf32>
 // -----
 
 func.func @limit_of_clamp_has_another_element_type(%m: tensor<f64>, %x: tensor<4xf32>) {
-  // expected-error@+1 {{requires compatible element types for all operands and results}}
+  // expected-error@+1 {{requires compatible element types for all operands and results, but got 'tensor<f64>' and 'tensor<4xf32>'}}
   %0 = stablehlo.clamp %m, %x, %x : (tensor<f64>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }

@@ -222,7 +222,7 @@ func.func @composite_without_namespace(%x: tensor<4xf32>) {
 // -----
 
 func.func @composite_without_decomposition(%x: tensor<4xf32>) {
-  // expected-error@+1 {{decomposition @none does not reference a valid function}}
+  // expected-error@+1 {{decomposition @none does not reference a valid function; expected a func.func of that name in the module}}
   %0 = stablehlo.composite "a.norm" %x {decomposition = @none} : (tensor<4xf32>) -> tensor<4xf32>
   return
 }

@@ -298,7 +298,8 @@ CompositeOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
       *this, getDecompositionAttr());
   if (!func) // (C2)
     return emitOpError() << "decomposition " << getDecompositionAttr()
-                         << " does not reference a valid function";
+                         << " does not reference a valid function; expected a "
+                            "func.func of that name in the module";
   FunctionType type = func.getFunctionType();
   if (type.getInputs() != ArrayRef(llvm::to_vector(getOperandTypes())))
     return emitOpError() << "has operand types " << getOperandTypes()
