@@ -149,11 +149,11 @@ function(meshwright_counters table)
 endfunction()
 
 # meshwright_tool(NAME [LINK lib...]): a binary in build/bin, with the allocator
-# of tools/ in front of the C library's.
+# of tools/ in front of the C library's, and its queries of interfaces before all others.
 function(meshwright_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  add_executable(${name} ${sources})
+  add_executable(${name} $<TARGET_OBJECTS:MeshwrightInterfaceQueries> ${sources})
   target_link_libraries(${name} PRIVATE MeshwrightAllocator ${ARG_LINK})
   meshwright_precompile(${name})
   # The search path of a build has an empty entry, which is the current folder.
