@@ -41,6 +41,14 @@ static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
   pm.addNestedPass<func::FuncOp>(std::move(pass));
 }
 
+/// Regions are simplified by the first canonicalization. Then all have one block each, of
+/// which canonicalization removes what is dead itself.
+static std::unique_ptr<Pass> createLaterCanonicalizerPass() {
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  return createCanonicalizerPass(config);
+}
+
 static void addInlining(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createVerifyProgramPass({options.maxInlinedOps}));
   addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
@@ -64,7 +72,7 @@ static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   if (options.enableHeterogeneousMeshes)
     pm.addPass(createGenerateSdyMeshesFromTopologyPass());
   addOnFunctions(pm, createUnrollForLoopsPass({options.maxInlinedOps}));
-  addOnFunctions(pm, createCanonicalizerPass());
+  addOnFunctions(pm, createLaterCanonicalizerPass());
   stablehlo::TargetIndependentOptimizationPassOptions optimization;
   optimization.foldOpElementLimit = 0;
   addOnFunctions(
@@ -167,9 +175,7 @@ static void addSchedulingUnits(OpPassManager &pm,
     return;
   addOnFunctions(
       pm, createSplitBwdFragmentsPass({options.splitManualComputations}));
-  GreedyRewriteConfig config;
-  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-  pm.addPass(createCanonicalizerPass(config));
+  pm.addPass(createLaterCanonicalizerPass());
   addOnFunctions(pm, createFragmentDcePass());
 }
 
