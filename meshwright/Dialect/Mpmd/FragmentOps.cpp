@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Mpmd/Syntax/RegionSyntax.h"
+#include "mlir/IR/AsmState.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -257,6 +258,50 @@ ParseResult FragmentCallOp::parse(OpAsmParser &parser, OperationState &result) {
       parseFunctionalTypes(parser, result, operands, operandsLoc));
 }
 
+namespace {
+/// Prints types as a printer does. A call has hundreds of values of a few types: the text of
+/// each type is made once.
+class TypeTexts {
+public:
+  TypeTexts(OpAsmPrinter &printer, MLIRContext *context)
+      : printer(printer), state(context) {}
+
+  void print(Type type) {
+    auto tensor = dyn_cast_or_null<MeshTensorType>(type);
+    // An encoding may have an alias in this program.
+    if (!tensor || tensor.getRankedTensorType().getEncoding())
+      return printer.printType(type);
+    std::string &text = texts[type];
+    if (text.empty()) {
+      llvm::raw_string_ostream os(text);
+      type.print(os, state);
+    }
+    printer.getStream() << text;
+  }
+
+private:
+  OpAsmPrinter &printer;
+  AsmState state;
+  llvm::SmallDenseMap<Type, std::string> texts;
+};
+} // namespace
+
+/// As `printFunctionalType` does.
+static void printTypes(FragmentCallOp call, OpAsmPrinter &printer) {
+  TypeTexts texts(printer, call.getContext());
+  raw_ostream &os = printer.getStream();
+  os << '(';
+  llvm::interleaveComma(call.getTensors(), os, [&](Value operand) {
+    texts.print(operand ? operand.getType() : Type());
+  });
+  os << ") -> ";
+  bool isList = call->getNumResults() != 1;
+  os << (isList ? "(" : "");
+  llvm::interleaveComma(call->getResultTypes(), os,
+                        [&](Type type) { texts.print(type); });
+  os << (isList ? ")" : "");
+}
+
 void FragmentCallOp::print(OpAsmPrinter &printer) {
   printer << '<';
   printMeshAndOrigin(printer, getMeshName(), getOrigin());
@@ -264,7 +309,7 @@ void FragmentCallOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDict(
       (*this)->getDiscardableAttrDictionary().getValue());
   printer << " : ";
-  printer.printFunctionalType(*this);
+  printTypes(*this, printer);
 }
 
 LogicalResult
