@@ -86,7 +86,7 @@ void meshwright::printProgram(ModuleOp module, llvm::raw_ostream &os,
 
 #ifndef NDEBUG
 /// Of the ops of one block.
-static constexpr unsigned kMostReadBack = 512;
+static constexpr unsigned kMostReadBack = 128;
 
 static bool isReadBack(ModuleOp module) {
   return llvm::none_of(module.getOps<func::FuncOp>(), [](func::FuncOp func) {
