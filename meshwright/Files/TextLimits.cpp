@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <array>
 
 using namespace mlir;
 using namespace meshwright;
@@ -140,6 +141,21 @@ private:
 };
 } // namespace
 
+/// The position from `begin` on of a character that `findTextExcess` looks at.
+static size_t skipOthers(StringRef text, size_t begin) {
+  static constexpr auto kIsSeen = [] {
+    std::array<bool, 256> isSeen{};
+    for (char c :
+         {'"', '/', '%', '!', 'a', '-', '<', '>', '(', ')', '[', ']', '{', '}'})
+      isSeen[static_cast<unsigned char>(c)] = true;
+    return isSeen;
+  }();
+  while (begin < text.size() &&
+         !kIsSeen[static_cast<unsigned char>(text[begin])])
+    ++begin;
+  return begin;
+}
+
 std::optional<TextExcess>
 meshwright::findTextExcess(llvm::MemoryBufferRef program) {
   if (isBytecode(program))
@@ -154,7 +170,8 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
   };
   ResultNumbers results(text.size());
   IndexArrays arrays(text);
-  for (size_t i = 0; i < text.size();) {
+  for (size_t i = skipOthers(text, 0); i < text.size();
+       i = skipOthers(text, i)) {
     char next = i + 1 < text.size() ? text[i + 1] : '\0';
     switch (text[i]) {
     case '"':
@@ -174,6 +191,8 @@ meshwright::findTextExcess(llvm::MemoryBufferRef program) {
       arrays.addAlias(i);
       break;
     case 'a':
+      if (next != 'r')
+        break;
       if (auto place = arrays.findType(i))
         return TextExcess{*place,
                           "expected an array of integers or floats, got one of "

@@ -56,10 +56,11 @@ MeshSet mpmd::getMeshSet(Operation *op, StringRef name) {
 }
 
 bool mpmd::setMeshSet(Operation *op, StringRef name, MeshSet set) {
+  Attribute old = op->getDiscardableAttr(name);
+  if (old == set.getAttr())
+    return false;
   if (!set.isSpecified())
     return static_cast<bool>(op->removeDiscardableAttr(name));
-  if (op->getDiscardableAttr(name) == set.getAttr())
-    return false;
   op->setDiscardableAttr(name, set.getAttr());
   return true;
 }

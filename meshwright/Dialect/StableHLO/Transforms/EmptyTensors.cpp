@@ -17,7 +17,7 @@ using namespace mlir::stablehlo;
 /// Whether a type is known to have no elements.
 static bool isEmpty(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && countElements(tensor) == 0;
+  return tensor && countElements(tensor.getShape()) == 0;
 }
 
 /// Whether a value could be a constant without elements but is not.
@@ -43,8 +43,11 @@ struct MakeEmptyConstants : RewritePattern {
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
     if (!isa_and_nonnull<StablehloDialect>(op->getDialect()) ||
-        isa<ConstantOp>(op) || isStartedAsynchronously(op) ||
-        !isMemoryEffectFree(op))
+        isa<ConstantOp>(op) ||
+        // Most ops end here, before the questions that take longer.
+        (llvm::none_of(op->getOperandTypes(), isEmpty) &&
+         llvm::none_of(op->getResultTypes(), isEmpty)) ||
+        isStartedAsynchronously(op) || !isMemoryEffectFree(op))
       return failure();
     bool changed = false;
     for (OpOperand &operand : op->getOpOperands()) {
