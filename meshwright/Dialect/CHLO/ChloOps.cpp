@@ -11,53 +11,12 @@
 using namespace mlir;
 using namespace mlir::chlo;
 
-#define GET_OP_CLASSES
-#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
-
-void ChloDialect::registerOps() {
-  addOperations<
-#define GET_OP_LIST
-#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
-      >();
-}
-
 /// Returns a tensor type of the shape of another one, bounds included.
 static Type withElementType(Type type, Type elementType) {
   if (auto ranked = dyn_cast<RankedTensorType>(type))
     return RankedTensorType::get(ranked.getShape(), elementType,
                                  ranked.getEncoding());
   return UnrankedTensorType::get(elementType);
-}
-
-//===----------------------------------------------------------------------===//
-// Predicates
-//===----------------------------------------------------------------------===//
-
-static LogicalResult inferPredicate(Type operand,
-                                    SmallVectorImpl<Type> &inferred) {
-  inferred.push_back(
-      withElementType(operand, IntegerType::get(operand.getContext(), 1)));
-  return success();
-}
-
-LogicalResult IsInfOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                        Adaptor adaptor,
-                                        SmallVectorImpl<Type> &inferred) {
-  return inferPredicate(adaptor.getOperand().getType(), inferred);
-}
-
-LogicalResult IsNegInfOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
-  return inferPredicate(adaptor.getOperand().getType(), inferred);
-}
-
-LogicalResult IsPosInfOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location>,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
-  return inferPredicate(adaptor.getOperand().getType(), inferred);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,166 +82,33 @@ inferBroadcast(std::optional<Location> location, Type lhs, Type rhs,
 
 /// The same for the operands of a binary operation.
 template <typename AdaptorT>
-static LogicalResult inferBinary(std::optional<Location> location,
-                                 AdaptorT adaptor, Type elementType,
-                                 SmallVectorImpl<Type> &inferred) {
+static FailureOr<Type> inferBinary(std::optional<Location> location,
+                                   AdaptorT adaptor, Type elementType) {
   Type lhs = adaptor.getLhs().getType(), rhs = adaptor.getRhs().getType();
   if (!stablehlo::areElementTypesCompatible(lhs, rhs)) // (C3)
     return emitOptionalError(
         location, "expects operands of compatible element types, but got ", lhs,
         " and ", rhs);
-  FailureOr<Type> type = inferBroadcast(location, lhs, rhs, elementType,
-                                        adaptor.getBroadcastDimensions());
-  if (failed(type))
-    return failure();
-  inferred.push_back(*type);
-  return success();
+  return inferBroadcast(location, lhs, rhs, elementType,
+                        adaptor.getBroadcastDimensions());
 }
 
-LogicalResult BroadcastAddOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+#define GET_OP_CLASSES
+#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
+
+void ChloDialect::registerOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "meshwright/Dialect/CHLO/ChloOps.cpp.inc"
+      >();
 }
 
-LogicalResult BroadcastAtan2Op::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastDivideOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastMaximumOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastMinimumOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastMultiplyOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastNextAfterOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastPolygammaOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastPowerOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastRemainderOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastShiftLeftOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastShiftRightArithmeticOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastShiftRightLogicalOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastSubtractOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastZetaOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastAndOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastOrOp::inferReturnTypes(MLIRContext *,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastXorOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, getElementTypeOrSelf(adaptor.getLhs()),
-                     inferred);
-}
-
-LogicalResult BroadcastComplexOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor,
-                     ComplexType::get(getElementTypeOrSelf(adaptor.getLhs())),
-                     inferred);
-}
-
-LogicalResult BroadcastCompareOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  return inferBinary(location, adaptor, IntegerType::get(context, 1), inferred);
-}
-
-LogicalResult BroadcastSelectOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> BroadcastSelectOp::inferType(std::optional<Location> location,
+                                             Adaptor adaptor) {
   Type onTrue = adaptor.getOnTrue().getType();
   Type onFalse = adaptor.getOnFalse().getType();
   Type elementType = getElementTypeOrSelf(onTrue);
@@ -294,37 +120,23 @@ LogicalResult BroadcastSelectOp::inferReturnTypes(
   if (succeeded(type)) // (C2)
     type = inferBroadcast(location, adaptor.getPred().getType(), *type,
                           elementType);
-  if (failed(type))
-    return failure();
-  inferred.push_back(*type);
-  return success();
+  return type;
 }
 
 //===----------------------------------------------------------------------===//
 // Constants
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location> location,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
-  inferred.push_back(adaptor.getValue().getType());
-  return success();
-}
-
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-LogicalResult ConstantLikeOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> ConstantLikeOp::inferType(std::optional<Location> location,
+                                          Adaptor adaptor) {
   Type elementType = adaptor.getValue().getType();
   if (!TensorType::isValidElementType(elementType))
     return emitOptionalError(location,
                              "expects a value that a tensor can hold, but got ",
                              adaptor.getValue());
-  inferred.push_back(
-      withElementType(adaptor.getOperand().getType(), elementType));
-  return success();
+  return withElementType(adaptor.getOperand().getType(), elementType);
 }
 
 DenseElementsAttr mlir::chlo::getSplat(RankedTensorType type, TypedAttr value) {

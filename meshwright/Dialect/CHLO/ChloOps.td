@@ -43,7 +43,10 @@ class Chlo_UnaryOp<string mnemonic, string text, Stablehlo_KindSet kinds>
                       Stablehlo_InferredFromOperands]>;
 class Chlo_UnaryPredicateOp<string mnemonic, string text>
     : Chlo_UnaryBase<mnemonic, text, Stablehlo_F, Stablehlo_P,
-                     [Stablehlo_Inferred]>;
+                     [Stablehlo_InferredAs<[{withElementType(
+                         adaptor.getOperand().getType(),
+                         IntegerType::get(adaptor.getOperand().getContext(),
+                                          1))}]>]>;
 
 def Chlo_AcosOp
     : Chlo_UnaryOp<"acos", "the arc cosine",
@@ -163,9 +166,14 @@ def Chlo_Broadcasting : NativeOpTrait<"Broadcasting"> {
   let cppNamespace = "::mlir::chlo";
 }
 
-class Chlo_BroadcastBase<string mnemonic, Stablehlo_KindSet operandKinds,
-                         Stablehlo_KindSet resultKinds, list<Trait> traits>
-    : Chlo_Op<mnemonic, [Pure, Stablehlo_Inferred, Chlo_Broadcasting] # traits> {
+class Chlo_BroadcastBase<
+    string mnemonic, Stablehlo_KindSet operandKinds,
+    Stablehlo_KindSet resultKinds, list<Trait> traits,
+    code elementType = [{getElementTypeOrSelf(adaptor.getLhs())}]>
+    : Chlo_Op<mnemonic, [Pure, Stablehlo_InferredAs<
+                             [{inferBinary(location, adaptor, }]
+                                 # elementType # ")">,
+                         Chlo_Broadcasting] # traits> {
   let summary = "Combines the elements of operands of different shapes";
   let description = !strconcat([{
     Sizes of 1 and missing leading dimensions are repeated. The dimensions of
@@ -231,11 +239,14 @@ def Chlo_BroadcastAndOp : Chlo_BroadcastLogicOp<"broadcast_and">;
 def Chlo_BroadcastOrOp : Chlo_BroadcastLogicOp<"broadcast_or">;
 def Chlo_BroadcastXorOp : Chlo_BroadcastLogicOp<"broadcast_xor">;
 def Chlo_BroadcastComplexOp
-    : Chlo_BroadcastBase<"broadcast_complex", Stablehlo_F, Stablehlo_C, []>;
+    : Chlo_BroadcastBase<
+          "broadcast_complex", Stablehlo_F, Stablehlo_C, [],
+          [{ComplexType::get(getElementTypeOrSelf(adaptor.getLhs()))}]>;
 
 def Chlo_BroadcastCompareOp
-    : Chlo_BroadcastBase<"broadcast_compare", Stablehlo_FPICQA, Stablehlo_P,
-                         []> {
+    : Chlo_BroadcastBase<
+          "broadcast_compare", Stablehlo_FPICQA, Stablehlo_P, [],
+          [{IntegerType::get(adaptor.getLhs().getContext(), 1)}]> {
   let arguments = (ins Chlo_AnyTensor:$lhs, Chlo_AnyTensor:$rhs,
                        OptionalAttr<DenseI64ArrayAttr>:$broadcast_dimensions,
                        Chlo_ComparisonDirectionAttr:$comparison_direction,
@@ -243,7 +254,7 @@ def Chlo_BroadcastCompareOp
 }
 
 def Chlo_BroadcastSelectOp
-    : Chlo_Op<"broadcast_select", [Pure, Stablehlo_Inferred, Chlo_Broadcasting]> {
+    : Chlo_Op<"broadcast_select", [Pure, Stablehlo_OneInferred, Chlo_Broadcasting]> {
   let summary = "Chooses between the elements of operands of different shapes";
   let description = [{
     ```mlir
@@ -268,7 +279,8 @@ def Chlo_BroadcastSelectOp
 //===----------------------------------------------------------------------===//
 
 def Chlo_ConstantOp
-    : Chlo_Op<"constant", [ConstantLike, Pure, Stablehlo_Inferred]> {
+    : Chlo_Op<"constant", [ConstantLike, Pure, Stablehlo_InferredAs<
+                             [{adaptor.getValue().getType()}]>]> {
   let summary = "A constant tensor";
   let description = [{
     Folds to its value.
@@ -285,7 +297,7 @@ def Chlo_ConstantOp
 
 def Chlo_ConstantLikeOp
     : Chlo_Op<"constant_like", [Pure, SameOperandsAndResultShape,
-                                Stablehlo_Inferred]> {
+                                Stablehlo_OneInferred]> {
   let summary = "A constant of the shape of another tensor";
   let description = [{
     Folds to a splat where the shape is static.

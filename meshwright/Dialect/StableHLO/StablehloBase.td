@@ -223,57 +223,83 @@ def Stablehlo_CompatibleTypes : Stablehlo_NativeTrait<"CompatibleTypes">;
 def Stablehlo_CompatibleElementTypes
     : Stablehlo_NativeTrait<"CompatibleElementTypes">;
 
-// Implements result type inference from the adaptor of the operation, in
-// `inferReturnTypes(context, location, adaptor, types)`; written result types
-// need only be compatible with the inferred ones.
-def Stablehlo_Inferred
+// Implements result type inference from the adaptor of the operation; written
+// result types need only be compatible with the inferred ones.
+class Stablehlo_InferenceBase<code declaration = [{}], code definition = [{}]>
     : TraitList<[
         InferTypeOpAdaptor,
         Stablehlo_NativeTrait<"RelaxedInference", [{
           static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                               ::mlir::TypeRange written);
-        }], [{
+        }] # declaration, [{
           bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                                   ::mlir::TypeRange written) {
             return ::mlir::stablehlo::areTypesCompatible(inferred, written);
           }
-        }]>
+        }] # definition>
       ]>;
+
+// Several results, in `inferReturnTypes(context, location, adaptor, types)`.
+def Stablehlo_Inferred : Stablehlo_InferenceBase;
+
+// One result, in `inferType(location, adaptor)`.
+class Stablehlo_OneInferenceBase<code definition = [{}]>
+    : Stablehlo_InferenceBase<[{
+        static ::mlir::FailureOr<::mlir::Type>
+        inferType(::std::optional<::mlir::Location> location, Adaptor adaptor);
+      }], [{
+        ::llvm::LogicalResult $cppClass::inferReturnTypes(
+            ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location,
+            Adaptor adaptor,
+            ::llvm::SmallVectorImpl<::mlir::Type> &inferred) {
+          ::mlir::FailureOr<::mlir::Type> type = inferType(location, adaptor);
+          if (failed(type))
+            return ::mlir::failure();
+          inferred.push_back(*type);
+          return ::mlir::success();
+        }
+      }] # definition>;
+def Stablehlo_OneInferred : Stablehlo_OneInferenceBase;
+
+// One result, whose type is this expression over `location` and `adaptor`.
+class Stablehlo_InferredAs<code type>
+    : Stablehlo_OneInferenceBase<[{
+        ::mlir::FailureOr<::mlir::Type> $cppClass::inferType(
+            ::std::optional<::mlir::Location> location, Adaptor adaptor) {
+          return }] # type # [{;
+        }
+      }]>;
 
 // The result has the most specific type that all operands agree on.
 def Stablehlo_InferredFromOperands
-    : TraitList<[
-        InferTypeOpInterface,
-        Stablehlo_NativeTrait<"InferredFromOperands", [{
-          static ::llvm::LogicalResult inferReturnTypes(
-              ::mlir::MLIRContext *context,
-              ::std::optional<::mlir::Location> location,
-              ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
-              ::mlir::OpaqueProperties properties,
-              ::mlir::RegionRange regions,
-              ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes);
-          static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
-                                              ::mlir::TypeRange written);
-        }], [{
-          ::llvm::LogicalResult $cppClass::inferReturnTypes(
-              ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location,
-              ::mlir::ValueRange operands, ::mlir::DictionaryAttr,
-              ::mlir::OpaqueProperties, ::mlir::RegionRange,
-              ::llvm::SmallVectorImpl<::mlir::Type> &inferredReturnTypes) {
-            return ::mlir::stablehlo::inferMostSpecificType(
-                location, operands.getTypes(), inferredReturnTypes);
-          }
-          bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred,
-                                                  ::mlir::TypeRange written) {
-            return ::mlir::stablehlo::areTypesCompatible(inferred, written);
-          }
-        }]>
-      ]>;
+    : Stablehlo_InferredAs<[{::mlir::stablehlo::inferMostSpecificType(
+          location, adaptor.getOperands().getTypes())}]>;
+
+// Speculatable where every operand is statically shaped.
+def Stablehlo_SpeculatableIfStaticOperands
+    : TraitList<[ConditionallySpeculatable,
+                 Stablehlo_NativeTrait<"SpeculatableIfStaticOperands">]>;
 
 // No effects, and speculatable where every operand is statically shaped.
 def Stablehlo_PureIfStaticOperands
+    : TraitList<[NoMemoryEffect, Stablehlo_SpeculatableIfStaticOperands]>;
+
+// No effects, and speculatable where every operand is statically shaped, and
+// these are constants.
+class Stablehlo_PureIfConstant<list<string> getters>
     : TraitList<[NoMemoryEffect, ConditionallySpeculatable,
-                 Stablehlo_NativeTrait<"SpeculatableIfStaticOperands">]>;
+                 Stablehlo_NativeTrait<"SpeculatableIfConstant", [{
+                   ::mlir::Speculation::Speculatability getSpeculatability();
+                 }], [{
+                   ::mlir::Speculation::Speculatability
+                   $cppClass::getSpeculatability() {
+                     for (::mlir::Value operand : {}]
+                         # !interleave(getters, ", ") # [{})
+                       if (!isConstantOperand(operand))
+                         return ::mlir::Speculation::NotSpeculatable;
+                     return detail::speculateIfStaticOperands(*this);
+                   }
+                 }]>]>;
 
 // No effects, and speculatable unless a dimension is static in the result but
 // dynamic in the operand (the first one).

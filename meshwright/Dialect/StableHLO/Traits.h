@@ -23,6 +23,11 @@ likeBody(Speculation::Speculatability speculatability) {
 }
 } // namespace detail
 
+/// Groups of processes may be axes of a mesh, which must exist.
+template <typename ConcreteType>
+class ReplicaGroupsUser
+    : public OpTrait::TraitBase<ConcreteType, ReplicaGroupsUser> {};
+
 /// The operands may be swapped. Deliberately not upstream's trait, which would
 /// let canonicalization reorder them and CSE merge swapped operations.
 template <typename ConcreteType>
@@ -53,11 +58,6 @@ template <typename ConcreteType>
 class RelaxedInference
     : public OpTrait::TraitBase<ConcreteType, RelaxedInference> {};
 
-/// The result has the most specific type that all operands agree on.
-template <typename ConcreteType>
-class InferredFromOperands
-    : public OpTrait::TraitBase<ConcreteType, InferredFromOperands> {};
-
 /// May be executed early if all operands are statically shaped.
 template <typename ConcreteType>
 class SpeculatableIfStaticOperands
@@ -67,6 +67,12 @@ public:
     return detail::speculateIfStaticOperands(this->getOperation());
   }
 };
+
+/// May be executed early if all operands are statically shaped, and those that
+/// the definition names are constants.
+template <typename ConcreteType>
+class SpeculatableIfConstant
+    : public OpTrait::TraitBase<ConcreteType, SpeculatableIfConstant> {};
 
 /// May be executed early unless the result is static in a dimension that is
 /// dynamic in the first operand: such a program asserts the size at run time.

@@ -184,9 +184,8 @@ static Type combineTypes(TypeRange types, Combine combine) {
   return sameRank ? combineTensors(types, combine) : nullptr;
 }
 
-static LogicalResult inferCombined(std::optional<Location> location,
-                                   TypeRange types, Combine combine,
-                                   SmallVectorImpl<Type> &inferred) {
+static FailureOr<Type> inferCombined(std::optional<Location> location,
+                                     TypeRange types, Combine combine) {
   if (types.empty())
     return emitOptionalError(location, "expected at least one operand to infer "
                                        "the result type from");
@@ -194,20 +193,17 @@ static LogicalResult inferCombined(std::optional<Location> location,
   if (!type)
     return emitOptionalError(location, "no result type fits the types ", types,
                              "; expected compatible types");
-  inferred.push_back(type);
-  return success();
+  return type;
 }
 
-LogicalResult
+FailureOr<Type>
 stablehlo::inferMostSpecificType(std::optional<Location> location,
-                                 TypeRange types,
-                                 SmallVectorImpl<Type> &inferred) {
-  return inferCombined(location, types, meet, inferred);
+                                 TypeRange types) {
+  return inferCombined(location, types, meet);
 }
 
-LogicalResult
+FailureOr<Type>
 stablehlo::inferLeastSpecificType(std::optional<Location> location,
-                                  TypeRange types,
-                                  SmallVectorImpl<Type> &inferred) {
-  return inferCombined(location, types, join, inferred);
+                                  TypeRange types) {
+  return inferCombined(location, types, join);
 }

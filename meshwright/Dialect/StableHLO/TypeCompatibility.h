@@ -44,18 +44,16 @@ bool areElementTypesCompatible(Type a, Type b);
 bool areTypesCompatible(Type a, Type b);
 bool areTypesCompatible(TypeRange a, TypeRange b);
 
-/// Appends the type that knows the most about the shape: a dimension is static
+/// Returns the type that knows the most about the shape: a dimension is static
 /// if it is in any of the types. Fails, with an error if there is a location,
 /// if the types contradict each other.
-LogicalResult inferMostSpecificType(std::optional<Location> location,
-                                    TypeRange types,
-                                    SmallVectorImpl<Type> &inferred);
+FailureOr<Type> inferMostSpecificType(std::optional<Location> location,
+                                      TypeRange types);
 
 /// Likewise the type that all types are refinements of: a dimension is static
 /// if it is in all of the types.
-LogicalResult inferLeastSpecificType(std::optional<Location> location,
-                                     TypeRange types,
-                                     SmallVectorImpl<Type> &inferred);
+FailureOr<Type> inferLeastSpecificType(std::optional<Location> location,
+                                       TypeRange types);
 
 } // namespace mlir::stablehlo
 

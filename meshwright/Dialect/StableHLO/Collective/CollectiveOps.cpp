@@ -11,6 +11,14 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
+/// Upstream asks the attributes of an operation only where they are
+/// discardable.
+static LogicalResult verifyMeshUse(Operation *op, Attribute groups,
+                                   SymbolTableCollection &symbolTable) {
+  auto axes = dyn_cast<ReplicaGroupMeshAxesAttr>(groups);
+  return axes ? axes.verifySymbolUses(op, symbolTable) : success();
+}
+
 #define GET_OP_CLASSES
 #include "meshwright/Dialect/StableHLO/Collective/CollectiveOps.cpp.inc"
 
@@ -131,10 +139,6 @@ LogicalResult AllGatherOp::verify() {
   return success();
 }
 
-Speculation::Speculatability AllGatherOp::getSpeculatability() {
-  return detail::speculateIfStaticOperands(*this);
-}
-
 //===----------------------------------------------------------------------===//
 // AllReduceOp and CollectiveReduceOp
 //===----------------------------------------------------------------------===//
@@ -212,10 +216,6 @@ LogicalResult ReduceScatterOp::verify() {
   return success();
 }
 
-Speculation::Speculatability ReduceScatterOp::getSpeculatability() {
-  return detail::speculateIfStaticOperands(*this);
-}
-
 //===----------------------------------------------------------------------===//
 // AllToAllOp
 //===----------------------------------------------------------------------===//
@@ -256,10 +256,6 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-Speculation::Speculatability AllToAllOp::getSpeculatability() {
-  return detail::speculateIfStaticOperands(*this);
-}
-
 //===----------------------------------------------------------------------===//
 // CollectiveBroadcastOp and CollectivePermuteOp
 //===----------------------------------------------------------------------===//
@@ -281,9 +277,8 @@ LogicalResult CollectiveBroadcastOp::inferReturnTypes(
   return success();
 }
 
-LogicalResult CollectivePermuteOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> CollectivePermuteOp::inferType(std::optional<Location> location,
+                                               Adaptor adaptor) {
   DenseIntElementsAttr pairs = adaptor.getSourceTargetPairs();
   ShapedType type = pairs.getType();
   if (type.getRank() != 2 || type.getDimSize(1) != 2) // (C1)
@@ -305,66 +300,22 @@ LogicalResult CollectivePermuteOp::inferReturnTypes(
                                isSource ? "sources" : "targets",
                                " not allowed, but ", id, " is one twice");
   }
-  inferred.push_back(adaptor.getOperand().getType());
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Symbol uses
-//===----------------------------------------------------------------------===//
-
-/// Upstream asks the attributes of an operation only where they are
-/// discardable.
-static LogicalResult verifyMeshUse(Operation *op, Attribute groups,
-                                   SymbolTableCollection &symbolTable) {
-  auto axes = dyn_cast<ReplicaGroupMeshAxesAttr>(groups);
-  return axes ? axes.verifySymbolUses(op, symbolTable) : success();
-}
-
-LogicalResult
-AllGatherOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
-}
-
-LogicalResult
-AllReduceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
-}
-
-LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
-}
-
-LogicalResult
-CollectiveBroadcastOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
-}
-
-LogicalResult
-CollectiveReduceOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
-}
-
-LogicalResult
-ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+  return adaptor.getOperand().getType();
 }
 
 //===----------------------------------------------------------------------===//
 // Asynchronous operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult AsyncStartOp::inferReturnTypes(MLIRContext *context,
-                                             std::optional<Location> location,
-                                             Adaptor adaptor,
-                                             SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> AsyncStartOp::inferType(std::optional<Location> location,
+                                        Adaptor adaptor) {
   std::optional<OperandRange> returned = getReturnedValues(adaptor.getBody());
   if (!returned || returned->size() != 1 ||
       !isa<RankedTensorType>(returned->front().getType()))
     return emitOptionalError(location, "expects a body that returns exactly "
                                        "one tensor");
-  inferred.push_back(FutureType::get(context, returned->front().getType()));
-  return success();
+  Type type = returned->front().getType();
+  return FutureType::get(type.getContext(), type);
 }
 
 LogicalResult AsyncStartOp::verify() {
@@ -386,16 +337,13 @@ LogicalResult AsyncStartOp::verify() {
   return success();
 }
 
-LogicalResult AsyncDoneOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> AsyncDoneOp::inferType(std::optional<Location> location,
+                                       Adaptor adaptor) {
   auto future = cast<FutureType>(adaptor.getOperand().getType());
   if (future.getTypes().size() != 1)
     return emitOptionalError(location,
                              "expects a future of one tensor, but "
                              "got ",
                              future);
-  inferred.push_back(future.getTypes().front());
-  return success();
+  return future.getTypes().front();
 }

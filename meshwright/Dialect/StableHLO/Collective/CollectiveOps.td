@@ -16,7 +16,13 @@ def Stablehlo_ReplicaGroupsAttr
 
 // The mesh that groups name must exist.
 def Stablehlo_ReplicaGroupsUser
-    : DeclareOpInterfaceMethods<SymbolUserOpInterface>;
+    : TraitList<[DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+                 Stablehlo_NativeTrait<"ReplicaGroupsUser", [{}], [{
+                   ::llvm::LogicalResult $cppClass::verifySymbolUses(
+                       ::mlir::SymbolTableCollection &symbolTable) {
+                     return verifyMeshUse(*this, getReplicaGroups(), symbolTable);
+                   }
+                 }]>]>;
 
 def Stablehlo_CollectiveEndsInReturn : SingleBlockImplicitTerminator<"ReturnOp">;
 
@@ -26,7 +32,7 @@ def Stablehlo_CollectiveEndsInReturn : SingleBlockImplicitTerminator<"ReturnOp">
 
 def Stablehlo_AllGatherOp
     : Stablehlo_Op<"all_gather", [Stablehlo_ReplicaGroupsUser,
-                                  Stablehlo_OwnSpeculatability]> {
+                                  Stablehlo_SpeculatableIfStaticOperands]> {
   let summary = "Concatenates the operands of all members of a group";
   let description = [{
     ```mlir
@@ -79,7 +85,7 @@ def Stablehlo_AllReduceOp
 
 def Stablehlo_ReduceScatterOp
     : Stablehlo_Op<"reduce_scatter", [Stablehlo_ReplicaGroupsUser,
-                                      Stablehlo_OwnSpeculatability]> {
+                                      Stablehlo_SpeculatableIfStaticOperands]> {
   let summary = "Combines operands and gives each member one part";
   let description = [{
     ```mlir
@@ -109,7 +115,7 @@ def Stablehlo_ReduceScatterOp
 
 def Stablehlo_AllToAllOp
     : Stablehlo_Op<"all_to_all", [Stablehlo_ReplicaGroupsUser,
-                                  Stablehlo_OwnSpeculatability,
+                                  Stablehlo_SpeculatableIfStaticOperands,
                                   Stablehlo_Inferred]> {
   let summary = "Splits operands and exchanges the parts";
   let description = [{
@@ -194,7 +200,7 @@ def Stablehlo_CollectiveReduceOp
 
 def Stablehlo_CollectivePermuteOp
     : Stablehlo_Op<"collective_permute", [SameOperandsAndResultElementType,
-                                          Stablehlo_Inferred]> {
+                                          Stablehlo_OneInferred]> {
   let summary = "Sends the operand from source to target";
   let description = [{
     ```mlir
@@ -230,7 +236,7 @@ def Stablehlo_CrossReplicaSumOp
 def Stablehlo_AsyncStartOp
     : Stablehlo_Op<"async_start", [IsolatedFromAbove,
                                    Stablehlo_CollectiveEndsInReturn,
-                                   Stablehlo_Inferred]> {
+                                   Stablehlo_OneInferred]> {
   let summary = "Starts an operation without waiting for it";
   let description = [{
     ```mlir
@@ -253,7 +259,7 @@ def Stablehlo_AsyncStartOp
 }
 
 def Stablehlo_AsyncDoneOp
-    : Stablehlo_Op<"async_done", [Stablehlo_Inferred]> {
+    : Stablehlo_Op<"async_done", [Stablehlo_OneInferred]> {
   let summary = "Waits for an operation that was started";
   let description = [{
     Constraints:

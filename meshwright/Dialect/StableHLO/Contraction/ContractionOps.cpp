@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Assembly.h"
+#include "meshwright/Dialect/StableHLO/ConstantOperands.h"
 #include "meshwright/Dialect/StableHLO/Contraction/ContractionAssembly.h"
 #include "meshwright/Dialect/StableHLO/Contraction/ConvDimensionNumbers.h"
 #include "meshwright/Dialect/StableHLO/Contraction/DotDimensions.h"

@@ -80,8 +80,7 @@ def Stablehlo_DotGeneralOp
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_ConvolutionOp
-    : Stablehlo_Op<"convolution", [NoMemoryEffect,
-                                   Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"convolution", [Stablehlo_PureIfStaticOperands]> {
   let summary = "Convolves a tensor with a kernel";
   let description = [{
     ```mlir
@@ -121,8 +120,8 @@ def Stablehlo_ConvolutionOp
 }
 
 def Stablehlo_DynamicConvOp
-    : Stablehlo_Op<"dynamic_conv", [NoMemoryEffect,
-                                    Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"dynamic_conv",
+                   [Stablehlo_PureIfConstant<["getPadding()"]>]> {
   let summary = "Convolves a tensor with a kernel, with computed padding";
   let description = [{
     A `convolution` whose padding is an operand.
@@ -190,7 +189,7 @@ def Stablehlo_UnaryEinsumOp : Stablehlo_Op<"unary_einsum", [Pure]> {
 
 def Stablehlo_FftOp
     : Stablehlo_Op<"fft", [NoMemoryEffect, Stablehlo_OwnSpeculatability,
-                           Stablehlo_Inferred]> {
+                           Stablehlo_OneInferred]> {
   let summary = "Fourier transform of the last dimensions";
   let description = [{
     ```mlir
@@ -216,7 +215,7 @@ def Stablehlo_FftOp
 def Stablehlo_CholeskyOp
     : Stablehlo_Op<"cholesky", [NoMemoryEffect,
                                 Stablehlo_CompatibleElementTypes,
-                                Stablehlo_Inferred]> {
+                                Stablehlo_OneInferred]> {
   let summary = "Cholesky decomposition of batches of matrices";
   let description = [{
     Not speculatable: a matrix without decomposition is an error.
@@ -241,7 +240,7 @@ def Stablehlo_TriangularSolveOp
     : Stablehlo_Op<"triangular_solve", [NoMemoryEffect,
                                         Stablehlo_OwnSpeculatability,
                                         Stablehlo_CompatibleElementTypes,
-                                        Stablehlo_Inferred]> {
+                                        Stablehlo_OneInferred]> {
   let summary = "Solves systems with a triangular matrix";
   let description = [{
     ```mlir

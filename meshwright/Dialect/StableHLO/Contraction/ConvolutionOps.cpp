@@ -190,10 +190,6 @@ LogicalResult ConvolutionOp::verify() {
   return verifyConvolution(*this, getPaddingAttr(), /*knowsPadding=*/true);
 }
 
-Speculation::Speculatability ConvolutionOp::getSpeculatability() {
-  return detail::speculateIfStaticOperands(*this);
-}
-
 //===----------------------------------------------------------------------===//
 // DynamicConvOp
 //===----------------------------------------------------------------------===//
@@ -219,10 +215,4 @@ LogicalResult DynamicConvOp::verify() {
   }
   return verifyConvolution(*this, padding,
                            /*knowsPadding=*/static_cast<bool>(padding));
-}
-
-Speculation::Speculatability DynamicConvOp::getSpeculatability() {
-  return isConstantOperand(getPadding())
-             ? detail::speculateIfStaticOperands(*this)
-             : Speculation::NotSpeculatable;
 }

@@ -10,6 +10,13 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
+/// The operand's type with complex elements replaced by their parts.
+static Type getPartType(Value operand) {
+  auto type = cast<RankedTensorType>(operand.getType());
+  auto complex = dyn_cast<ComplexType>(type.getElementType());
+  return complex ? type.clone(complex.getElementType()) : type;
+}
+
 #define GET_OP_CLASSES
 #include "meshwright/Dialect/StableHLO/Elementwise/ElementwiseOps.cpp.inc"
 
@@ -24,56 +31,17 @@ void StablehloDialect::registerElementwiseOps() {
 // Unary operations
 //===----------------------------------------------------------------------===//
 
-/// Infers the operand's type with other elements.
-static LogicalResult inferWithElementType(Value operand, Type elementType,
-                                          SmallVectorImpl<Type> &inferred) {
-  auto type = cast<RankedTensorType>(operand.getType());
-  inferred.push_back(type.clone(elementType));
-  return success();
+FailureOr<Type> IsFiniteOp::inferType(std::optional<Location>,
+                                      Adaptor adaptor) {
+  auto type = cast<RankedTensorType>(adaptor.getX().getType());
+  return type.clone(IntegerType::get(type.getContext(), 1));
 }
 
-/// Infers the operand's type with complex elements replaced by their parts.
-static LogicalResult inferPart(Value operand, SmallVectorImpl<Type> &inferred) {
-  Type elementType = getElementTypeOrSelf(operand);
-  if (auto complex = dyn_cast<ComplexType>(elementType))
-    elementType = complex.getElementType();
-  return inferWithElementType(operand, elementType, inferred);
-}
-
-LogicalResult AbsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
-  return inferPart(adaptor.getOperand(), inferred);
-}
-
-LogicalResult ImagOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
-  return inferPart(adaptor.getOperand(), inferred);
-}
-
-LogicalResult RealOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
-  return inferPart(adaptor.getOperand(), inferred);
-}
-
-LogicalResult IsFiniteOp::inferReturnTypes(MLIRContext *context,
-                                           std::optional<Location>,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
-  return inferWithElementType(adaptor.getX(), IntegerType::get(context, 1),
-                              inferred);
-}
-
-LogicalResult
-UniformDequantizeOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
-  auto quantized =
-      cast<quant::QuantizedType>(getElementTypeOrSelf(adaptor.getOperand()));
-  return inferWithElementType(adaptor.getOperand(),
-                              quantized.getExpressedType(), inferred);
+FailureOr<Type> UniformDequantizeOp::inferType(std::optional<Location>,
+                                               Adaptor adaptor) {
+  auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
+  auto quantized = cast<quant::QuantizedType>(type.getElementType());
+  return type.clone(quantized.getExpressedType());
 }
 
 LogicalResult UniformQuantizeOp::verify() {
@@ -102,8 +70,12 @@ LogicalResult AddOp::inferReturnTypes(MLIRContext *,
   Type element = isa<quant::UniformQuantizedPerAxisType>(rhs.getElementType())
                      ? rhs.getElementType()
                      : lhs.getElementType();
-  return inferMostSpecificType(
-      location, {lhs.clone(element), rhs.clone(element)}, inferred);
+  FailureOr<Type> type =
+      inferMostSpecificType(location, {lhs.clone(element), rhs.clone(element)});
+  if (failed(type))
+    return failure();
+  inferred.push_back(*type);
+  return success();
 }
 
 bool AddOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange written) {
@@ -176,34 +148,30 @@ LogicalResult AddOp::verify() {
 //===----------------------------------------------------------------------===//
 
 /// Infers the most specific shape of two operands, with other elements.
-static LogicalResult inferShapeOfBoth(std::optional<Location> location,
-                                      Value lhs, Value rhs, Type elementType,
-                                      SmallVectorImpl<Type> &inferred) {
+static FailureOr<Type> inferShapeOfBoth(std::optional<Location> location,
+                                        Value lhs, Value rhs,
+                                        Type elementType) {
   Type types[] = {cast<RankedTensorType>(lhs.getType()).clone(elementType),
                   cast<RankedTensorType>(rhs.getType()).clone(elementType)};
-  return inferMostSpecificType(location, types, inferred);
+  return inferMostSpecificType(location, types);
 }
 
-LogicalResult ComplexOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> ComplexOp::inferType(std::optional<Location> location,
+                                     Adaptor adaptor) {
   return inferShapeOfBoth(
       location, adaptor.getLhs(), adaptor.getRhs(),
-      ComplexType::get(getElementTypeOrSelf(adaptor.getLhs())), inferred);
+      ComplexType::get(getElementTypeOrSelf(adaptor.getLhs())));
 }
 
-LogicalResult CompareOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> CompareOp::inferType(std::optional<Location> location,
+                                     Adaptor adaptor) {
   Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
   if (!areElementTypesCompatible(lhs.getType(), rhs.getType())) // (C1)
     return emitOptionalError(
         location, "requires compatible element types, but got ",
         getElementTypeOrSelf(lhs), " and ", getElementTypeOrSelf(rhs));
-  return inferShapeOfBoth(location, lhs, rhs, IntegerType::get(context, 1),
-                          inferred);
+  return inferShapeOfBoth(location, lhs, rhs,
+                          IntegerType::get(lhs.getContext(), 1));
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,10 +184,8 @@ static bool isScalarOrShapedLike(Type scalarOrTensor, Type type) {
   return tensor.getRank() == 0 || areShapesCompatible(tensor, type);
 }
 
-LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> SelectOp::inferType(std::optional<Location> location,
+                                    Adaptor adaptor) {
   Type onTrue = adaptor.getOnTrue().getType();
   Type onFalse = adaptor.getOnFalse().getType();
   if (!areTypesCompatible(onTrue, onFalse)) // (C1)
@@ -231,13 +197,11 @@ LogicalResult SelectOp::inferReturnTypes(MLIRContext *,
                              "requires a predicate of rank 0 or of the same "
                              "shape as on_true, got ",
                              adaptor.getPred().getType(), " for ", onTrue);
-  return inferMostSpecificType(location, {onTrue, onFalse}, inferred);
+  return inferMostSpecificType(location, {onTrue, onFalse});
 }
 
-LogicalResult ClampOp::inferReturnTypes(MLIRContext *,
-                                        std::optional<Location> location,
-                                        Adaptor adaptor,
-                                        SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> ClampOp::inferType(std::optional<Location> location,
+                                   Adaptor adaptor) {
   Type type = adaptor.getOperand().getType();
   for (auto [name, limit] :
        {std::pair("min", adaptor.getMin()), std::pair("max", adaptor.getMax())})
@@ -246,6 +210,5 @@ LogicalResult ClampOp::inferReturnTypes(MLIRContext *,
                                " shape is not scalar and does not match the "
                                "operand: got ",
                                limit.getType(), " for ", type);
-  inferred.push_back(type);
-  return success();
+  return type;
 }

@@ -146,19 +146,22 @@ def Stablehlo_TanOp
 def Stablehlo_TanhOp
     : Stablehlo_FunctionOp<"tanh", "the hyperbolic tangent">;
 
+def Stablehlo_InferredAsPart
+    : Stablehlo_InferredAs<[{getPartType(adaptor.getOperand())}]>;
+
 def Stablehlo_AbsOp
     : Stablehlo_UnaryOp<"abs", Stablehlo_SFCQ, Stablehlo_SFQ,
-                        "the absolute value", [Stablehlo_Inferred]>;
+                        "the absolute value", [Stablehlo_InferredAsPart]>;
 
 class Stablehlo_PartOp<string mnemonic, string text>
     : Stablehlo_UnaryOp<mnemonic, Stablehlo_FC, Stablehlo_F, text,
-                        [Stablehlo_Inferred]>;
+                        [Stablehlo_InferredAsPart]>;
 def Stablehlo_ImagOp : Stablehlo_PartOp<"imag", "the imaginary part">;
 def Stablehlo_RealOp : Stablehlo_PartOp<"real", "the real part">;
 
 def Stablehlo_IsFiniteOp
     : Stablehlo_Op<"is_finite", [Elementwise, SameOperandsAndResultShape,
-                                 Stablehlo_Inferred,
+                                 Stablehlo_OneInferred,
                                  Stablehlo_PureIfStaticDimsCarry]> {
   let summary = "Tests which elements are neither infinite nor NaN";
   let description = [{
@@ -226,7 +229,7 @@ def Stablehlo_UniformQuantizeOp
 
 def Stablehlo_UniformDequantizeOp
     : Stablehlo_UnaryOp<"uniform_dequantize", Stablehlo_QA, Stablehlo_F,
-                        "the float value", [Stablehlo_Inferred]> {
+                        "the float value", [Stablehlo_OneInferred]> {
   let description = [{
     Returns floats of the expressed type.
 
@@ -304,7 +307,7 @@ def Stablehlo_XorOp
 
 def Stablehlo_ComplexOp
     : Stablehlo_Op<"complex", [Elementwise, SameOperandsAndResultShape,
-                               SameOperandsElementType, Stablehlo_Inferred,
+                               SameOperandsElementType, Stablehlo_OneInferred,
                                Stablehlo_PureIfStaticOperands]> {
   let summary = "Combines real and imaginary parts into complex numbers";
   let description = [{
@@ -326,7 +329,7 @@ def Stablehlo_ComplexOp
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_SelectOp
-    : Stablehlo_Op<"select", [Stablehlo_Inferred,
+    : Stablehlo_Op<"select", [Stablehlo_OneInferred,
                               Stablehlo_PureIfStaticOperands]> {
   let summary = "Selects each element from one of two tensors";
   let description = [{
@@ -354,7 +357,7 @@ def Stablehlo_SelectOp
 
 def Stablehlo_ClampOp
     : Stablehlo_Op<"clamp", [Stablehlo_CompatibleElementTypes,
-                             Stablehlo_Inferred,
+                             Stablehlo_OneInferred,
                              Stablehlo_PureIfStaticOperands]> {
   let summary = "Clamps each element between two limits";
   let description = [{
@@ -377,7 +380,7 @@ def Stablehlo_ClampOp
 
 def Stablehlo_CompareOp
     : Stablehlo_Op<"compare", [Elementwise, SameOperandsAndResultShape,
-                               Stablehlo_Inferred,
+                               Stablehlo_OneInferred,
                                Stablehlo_PureIfStaticOperands]> {
   let summary = "Compares two tensors element by element";
   let description = [{

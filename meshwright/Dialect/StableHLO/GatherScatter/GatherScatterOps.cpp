@@ -60,11 +60,10 @@ static LogicalResult verifySliceSizes(std::optional<Location> location,
 }
 
 /// Infers the type of the result; nothing is known of sizes that are not given.
-static LogicalResult
+static FailureOr<Type>
 inferGatherType(std::optional<Location> location, RankedTensorType operand,
                 RankedTensorType indices, GatherDimensionNumbersAttr dims,
-                std::optional<ArrayRef<int64_t>> sliceSizes,
-                SmallVectorImpl<Type> &inferred) {
+                std::optional<ArrayRef<int64_t>> sliceSizes) {
   IndexedAccess access = getAccess(dims);
   if (failed(access.verify(location, operand, indices, "operand", // (C1)-(C3)
                            "start_indices")) ||
@@ -76,20 +75,17 @@ inferGatherType(std::optional<Location> location, RankedTensorType operand,
     if (!access.isDropped(dim))
       windowSizes.push_back(sliceSizes ? (*sliceSizes)[dim]
                                        : ShapedType::kDynamic);
-  inferred.push_back(RankedTensorType::get( // (C5)
+  return RankedTensorType::get( // (C5)
       access.interleave(access.getBatchSizes(indices), windowSizes),
-      operand.getElementType()));
-  return success();
+      operand.getElementType());
 }
 
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> GatherOp::inferType(std::optional<Location> location,
+                                    Adaptor adaptor) {
   return inferGatherType(
       location, cast<RankedTensorType>(adaptor.getOperand().getType()),
       cast<RankedTensorType>(adaptor.getStartIndices().getType()),
-      adaptor.getDimensionNumbers(), adaptor.getSliceSizes(), inferred);
+      adaptor.getDimensionNumbers(), adaptor.getSliceSizes());
 }
 
 /// Whether what is promised of indices holds, as there is one of them at most.
@@ -111,9 +107,8 @@ Speculation::Speculatability GatherOp::getSpeculatability() {
                    : detail::speculateIfStaticOperands(*this);
 }
 
-LogicalResult DynamicGatherOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> DynamicGatherOp::inferType(std::optional<Location> location,
+                                           Adaptor adaptor) {
   auto operandType = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto sizesType = cast<RankedTensorType>(adaptor.getSliceSizes().getType());
   if (sizesType.getDimSize(0) != operandType.getRank())
@@ -127,13 +122,7 @@ LogicalResult DynamicGatherOp::inferReturnTypes(
   return inferGatherType(
       location, operandType,
       cast<RankedTensorType>(adaptor.getStartIndices().getType()),
-      adaptor.getDimensionNumbers(), knownSizes, inferred);
-}
-
-Speculation::Speculatability DynamicGatherOp::getSpeculatability() {
-  return isConstantOperand(getSliceSizes())
-             ? detail::speculateIfStaticOperands(*this)
-             : Speculation::NotSpeculatable;
+      adaptor.getDimensionNumbers(), knownSizes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,7 +10,7 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 
 def Stablehlo_GatherOp
     : Stablehlo_Op<"gather", [NoMemoryEffect, Stablehlo_OwnSpeculatability,
-                              Stablehlo_Inferred]> {
+                              Stablehlo_OneInferred]> {
   let summary = "Gathers slices at computed positions";
   let description = [{
     ```mlir
@@ -37,9 +37,9 @@ def Stablehlo_GatherOp
 }
 
 def Stablehlo_DynamicGatherOp
-    : Stablehlo_Op<"dynamic_gather", [NoMemoryEffect,
-                                      Stablehlo_OwnSpeculatability,
-                                      Stablehlo_Inferred]> {
+    : Stablehlo_Op<"dynamic_gather",
+                   [Stablehlo_PureIfConstant<["getSliceSizes()"]>,
+                    Stablehlo_OneInferred]> {
   let summary = "Gathers slices of computed sizes at computed positions";
   let description = [{
     A `gather` whose slice sizes are an operand, with one entry per dimension.

@@ -148,10 +148,8 @@ Speculation::Speculatability DynamicIotaOp::getSpeculatability() {
 /// memory.
 static constexpr int64_t kMaxRank = 1 << 16;
 
-LogicalResult RngOp::inferReturnTypes(MLIRContext *,
-                                      std::optional<Location> location,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> RngOp::inferType(std::optional<Location> location,
+                                 Adaptor adaptor) {
   Type element = getElementTypeOrSelf(adaptor.getA());
   if (element != getElementTypeOrSelf(adaptor.getB())) // (C1)
     return emitOptionalError(location, "requires the same element type for ",
@@ -173,8 +171,7 @@ LogicalResult RngOp::inferReturnTypes(MLIRContext *,
         return dim < 0 && !ShapedType::isDynamic(dim);
       }))
     return emitOptionalError(location, "shape has a negative dimension");
-  inferred.push_back(RankedTensorType::get(shape, element)); // (C3)
-  return success();
+  return RankedTensorType::get(shape, element); // (C3)
 }
 
 LogicalResult RngBitGeneratorOp::verify() {
@@ -184,25 +181,6 @@ LogicalResult RngBitGeneratorOp::verify() {
   return emitOpError() << "output state shape of " << getOutputState().getType()
                        << " must match the initial state shape of "
                        << getInitialState().getType();
-}
-
-static LogicalResult inferId(MLIRContext *context,
-                             SmallVectorImpl<Type> &inferred) {
-  inferred.push_back(RankedTensorType::get(
-      {}, IntegerType::get(context, 32, IntegerType::Unsigned)));
-  return success();
-}
-
-LogicalResult ReplicaIdOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location>, Adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
-  return inferId(context, inferred);
-}
-
-LogicalResult PartitionIdOp::inferReturnTypes(MLIRContext *context,
-                                              std::optional<Location>, Adaptor,
-                                              SmallVectorImpl<Type> &inferred) {
-  return inferId(context, inferred);
 }
 
 //===----------------------------------------------------------------------===//
@@ -332,14 +310,12 @@ LogicalResult TupleOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-LogicalResult GetTupleElementOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> GetTupleElementOp::inferType(std::optional<Location> location,
+                                             Adaptor adaptor) {
   auto tuple = cast<TupleType>(adaptor.getOperand().getType());
   if (adaptor.getIndex() >= tuple.size()) // (C1)
     return emitOptionalError(location, "index ", adaptor.getIndex(),
                              " is out of bounds of a tuple with ", tuple.size(),
                              " elements");
-  inferred.push_back(tuple.getType(adaptor.getIndex()));
-  return success();
+  return tuple.getType(adaptor.getIndex());
 }

@@ -79,7 +79,7 @@ def Stablehlo_DynamicIotaOp
 }
 
 def Stablehlo_RngOp
-    : Stablehlo_Op<"rng", [Stablehlo_Inferred]> {
+    : Stablehlo_Op<"rng", [Stablehlo_OneInferred]> {
   let summary = "Draws random numbers from a distribution";
   let description = [{
     `a` and `b` are the limits of the uniform and mean and deviation of the
@@ -131,7 +131,16 @@ def Stablehlo_RngBitGeneratorOp
 }
 
 class Stablehlo_IdOp<string mnemonic, string text>
-    : Stablehlo_Op<mnemonic, [Pure, Stablehlo_Inferred]> {
+    : Stablehlo_Op<mnemonic, [Pure, Stablehlo_InferenceBase<[{}], [{
+        ::llvm::LogicalResult $cppClass::inferReturnTypes(
+            ::mlir::MLIRContext *context, ::std::optional<::mlir::Location>,
+            Adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &inferred) {
+          inferred.push_back(::mlir::RankedTensorType::get(
+              {}, ::mlir::IntegerType::get(context, 32,
+                                           ::mlir::IntegerType::Unsigned)));
+          return ::mlir::success();
+        }
+      }]>]> {
   let summary = "Number of the running " # text;
   let description = !strconcat([{
     ```mlir
@@ -387,7 +396,7 @@ def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure, Stablehlo_Inferred]> {
 }
 
 def Stablehlo_GetTupleElementOp
-    : Stablehlo_Op<"get_tuple_element", [Pure, Stablehlo_Inferred]> {
+    : Stablehlo_Op<"get_tuple_element", [Pure, Stablehlo_OneInferred]> {
   let summary = "Takes a value out of a tuple";
   let description = [{
     ```mlir

@@ -21,10 +21,8 @@ static LogicalResult verifyLastSizes(std::optional<Location> location,
                            " to be [", sizes, "], according to the fft_length");
 }
 
-LogicalResult FftOp::inferReturnTypes(MLIRContext *context,
-                                      std::optional<Location> location,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> FftOp::inferType(std::optional<Location> location,
+                                 Adaptor adaptor) {
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
   ArrayRef<int64_t> lengths = adaptor.getFftLength();
   int64_t numLengths = lengths.size();
@@ -67,8 +65,7 @@ LogicalResult FftOp::inferReturnTypes(MLIRContext *context,
     llvm::copy(lengths, shape.end() - numLengths);
     element = cast<ComplexType>(element).getElementType();
   }
-  inferred.push_back(RankedTensorType::get(shape, element));
-  return success();
+  return RankedTensorType::get(shape, element);
 }
 
 Speculation::Speculatability FftOp::getSpeculatability() {
@@ -99,18 +96,16 @@ static LogicalResult verifySquare(std::optional<Location> location,
   return success();
 }
 
-LogicalResult CholeskyOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location> location,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> CholeskyOp::inferType(std::optional<Location> location,
+                                      Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getA().getType());
-  inferred.push_back(type);
-  return verifySquare(location, type);
+  if (failed(verifySquare(location, type)))
+    return failure();
+  return type;
 }
 
-LogicalResult TriangularSolveOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> TriangularSolveOp::inferType(std::optional<Location> location,
+                                             Adaptor adaptor) {
   auto a = cast<RankedTensorType>(adaptor.getA().getType());
   auto b = cast<RankedTensorType>(adaptor.getB().getType());
   if (failed(verifySquare(location, a))) // (C1)
@@ -135,8 +130,7 @@ LogicalResult TriangularSolveOp::inferReturnTypes(
   if (adaptor.getTransposeA() == Transpose::TRANSPOSE_INVALID) // (C3)
     return emitOptionalError(location, "invalid transpose option value for "
                                        "triangular solve: TRANSPOSE_INVALID");
-  inferred.push_back(b);
-  return success();
+  return b;
 }
 
 Speculation::Speculatability TriangularSolveOp::getSpeculatability() {

@@ -69,8 +69,10 @@ static LogicalResult inferBranchTypes(std::optional<Location> location,
         return emitOptionalError(location, "branch 0 and branch ", index,
                                  " have incompatible return types: ", types[0],
                                  " vs ", type);
-    if (failed(inferLeastSpecificType(location, types, inferred)))
+    FailureOr<Type> type = inferLeastSpecificType(location, types);
+    if (failed(type))
       return failure();
+    inferred.push_back(*type);
   }
   return success();
 }

@@ -169,10 +169,6 @@ LogicalResult ReshapeOp::verify() {
   return verifyAxisKept(*this, from, to); // (C2)
 }
 
-Speculation::Speculatability ReshapeOp::getSpeculatability() {
-  return speculatableIf(getOperand().getType().hasStaticShape());
-}
-
 LogicalResult DynamicReshapeOp::verify() {
   RankedTensorType from = getOperand().getType(), to = getType();
   if (failed(verifyAxisKept(*this, from, to))) // (C1)
@@ -185,11 +181,6 @@ LogicalResult DynamicReshapeOp::verify() {
       llvm::none_of(shape, [](int64_t size) { return size < 0; }))
     to = RankedTensorType::get(shape, to.getElementType());
   return verifySameNumElements(*this, from, to);
-}
-
-Speculation::Speculatability DynamicReshapeOp::getSpeculatability() {
-  return speculatableIf(getOperand().getType().hasStaticShape() &&
-                        isConstantOperand(getOutputShape()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,10 +244,8 @@ Speculation::Speculatability BitcastConvertOp::getSpeculatability() {
 // TransposeOp, ReverseOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> TransposeOp::inferType(std::optional<Location> location,
+                                       Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
   if (failed(verifyLength(location, "permutation", permutation.size(), // (C1)
@@ -273,9 +262,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *,
   if (std::optional<int64_t> axis = getAxis(type))
     elementType = moveAxis(elementType, llvm::find(permutation, *axis) -
                                             permutation.begin());
-  inferred.push_back(
-      getBoundedType(type.clone(elementType), shape, std::move(limits)));
-  return success();
+  return getBoundedType(type.clone(elementType), shape, std::move(limits));
 }
 
 Speculation::Speculatability TransposeOp::getSpeculatability() {
@@ -287,26 +274,21 @@ Speculation::Speculatability TransposeOp::getSpeculatability() {
   return Speculation::Speculatable;
 }
 
-LogicalResult ReverseOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> ReverseOp::inferType(std::optional<Location> location,
+                                     Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   if (failed(verifyUniqueDims(location, "dimensions", // (C1)
                               adaptor.getDimensions(), type.getRank())))
     return failure();
-  inferred.push_back(type);
-  return success();
+  return type;
 }
 
 //===----------------------------------------------------------------------===//
 // Broadcasting
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> BroadcastOp::inferType(std::optional<Location> location,
+                                       Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   SmallVector<int64_t> shape(adaptor.getBroadcastSizes());
   for (int64_t size : shape)
@@ -318,8 +300,7 @@ LogicalResult BroadcastOp::inferReturnTypes(MLIRContext *,
     shape.push_back(type.getDimSize(dim));
     limits.push_back(getLimit(type, dim));
   }
-  inferred.push_back(getBoundedType(type, shape, std::move(limits)));
-  return success();
+  return getBoundedType(type, shape, std::move(limits));
 }
 
 /// Verifies where the dimensions of the operand go, and that they fit there.
@@ -374,19 +355,12 @@ LogicalResult DynamicBroadcastInDimOp::verify() {
   return verifyKnownDims(*this); // (C5)
 }
 
-Speculation::Speculatability DynamicBroadcastInDimOp::getSpeculatability() {
-  return speculatableIf(getOperand().getType().hasStaticShape() &&
-                        isConstantOperand(getOutputDimensions()));
-}
-
 //===----------------------------------------------------------------------===//
 // Slicing
 //===----------------------------------------------------------------------===//
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
-                                        std::optional<Location> location,
-                                        Adaptor adaptor,
-                                        SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> SliceOp::inferType(std::optional<Location> location,
+                                   Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   ArrayRef<int64_t> starts = adaptor.getStartIndices();
   ArrayRef<int64_t> limits = adaptor.getLimitIndices();
@@ -416,13 +390,11 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
                                stride, " in dimension ", dim);
     shape.push_back(llvm::divideCeil(limit - start, stride));
   }
-  inferred.push_back(RankedTensorType::get(shape, type.getElementType()));
-  return success();
+  return RankedTensorType::get(shape, type.getElementType());
 }
 
-LogicalResult DynamicSliceOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> DynamicSliceOp::inferType(std::optional<Location> location,
+                                          Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   ArrayRef<int64_t> sizes = adaptor.getSliceSizes();
   ValueRange starts = adaptor.getStartIndices();
@@ -443,13 +415,12 @@ LogicalResult DynamicSliceOp::inferReturnTypes(
                                " greater than dimension size ", limit,
                                " in dimension ", dim);
   }
-  inferred.push_back(RankedTensorType::get(sizes, type.getElementType()));
-  return success();
+  return RankedTensorType::get(sizes, type.getElementType());
 }
 
-LogicalResult DynamicUpdateSliceOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type>
+DynamicUpdateSliceOp::inferType(std::optional<Location> location,
+                                Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   auto update = cast<RankedTensorType>(adaptor.getUpdate().getType());
   if (type.getRank() != update.getRank()) // (C1)
@@ -471,8 +442,7 @@ LogicalResult DynamicUpdateSliceOp::inferReturnTypes(
                                " of dimension ", dim,
                                " of update to be in range [0, ", limit, "]");
   }
-  inferred.push_back(type);
-  return success();
+  return type;
 }
 
 LogicalResult RealDynamicSliceOp::verify() {
@@ -494,13 +464,6 @@ LogicalResult RealDynamicSliceOp::verify() {
                          << ") not equal to the size of start_indices ("
                          << length << ")";
   return success();
-}
-
-Speculation::Speculatability RealDynamicSliceOp::getSpeculatability() {
-  return speculatableIf(getOperand().getType().hasStaticShape() &&
-                        isConstantOperand(getStartIndices()) &&
-                        isConstantOperand(getLimitIndices()) &&
-                        isConstantOperand(getStrides()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -538,10 +501,8 @@ static LogicalResult inferPadded(std::optional<Location> location,
   return success();
 }
 
-LogicalResult PadOp::inferReturnTypes(MLIRContext *,
-                                      std::optional<Location> location,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> PadOp::inferType(std::optional<Location> location,
+                                 Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   ArrayRef<int64_t> low = adaptor.getEdgePaddingLow();
   ArrayRef<int64_t> high = adaptor.getEdgePaddingHigh();
@@ -559,8 +520,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
           inferPadded(location, type.getShape(), low, high, interior, shape)) ||
       failed(inferPadded(location, limits, low, high, interior, paddedLimits)))
     return failure();
-  inferred.push_back(getBoundedType(type, shape, std::move(paddedLimits)));
-  return success();
+  return getBoundedType(type, shape, std::move(paddedLimits));
 }
 
 /// Verifies the result of constant paddings.
@@ -609,13 +569,6 @@ LogicalResult DynamicPadOp::verify() {
   return verifyConstantPadding(*this); // (C3)
 }
 
-Speculation::Speculatability DynamicPadOp::getSpeculatability() {
-  return speculatableIf(getOperand().getType().hasStaticShape() &&
-                        isConstantOperand(getEdgePaddingLow()) &&
-                        isConstantOperand(getEdgePaddingHigh()) &&
-                        isConstantOperand(getInteriorPadding()));
-}
-
 //===----------------------------------------------------------------------===//
 // ConcatenateOp
 //===----------------------------------------------------------------------===//
@@ -641,10 +594,8 @@ static LogicalResult verifyConcatenated(std::optional<Location> location,
   return success();
 }
 
-LogicalResult ConcatenateOp::inferReturnTypes(MLIRContext *,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> ConcatenateOp::inferType(std::optional<Location> location,
+                                         Adaptor adaptor) {
   TypeRange types = adaptor.getInputs().getTypes();
   if (types.empty()) // (C1)
     return emitOptionalError(location, "expected at least one operand");
@@ -677,8 +628,7 @@ LogicalResult ConcatenateOp::inferReturnTypes(MLIRContext *,
         limits[dim] = limit;
     }
   }
-  inferred.push_back(getBoundedType(first, shape, std::move(limits)));
-  return success();
+  return getBoundedType(first, shape, std::move(limits));
 }
 
 Speculation::Speculatability ConcatenateOp::getSpeculatability() {
@@ -697,19 +647,16 @@ Speculation::Speculatability ConcatenateOp::getSpeculatability() {
 // Dynamic dimensions
 //===----------------------------------------------------------------------===//
 
-LogicalResult GetDimensionSizeOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> GetDimensionSizeOp::inferType(std::optional<Location> location,
+                                              Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   if (failed(verifyDim(location, adaptor.getDimension(), type.getRank())))
     return failure(); // (C1)
-  inferred.push_back(RankedTensorType::get({}, IntegerType::get(context, 32)));
-  return success();
+  return RankedTensorType::get({}, IntegerType::get(type.getContext(), 32));
 }
 
-LogicalResult SetDimensionSizeOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<Type> SetDimensionSizeOp::inferType(std::optional<Location> location,
+                                              Adaptor adaptor) {
   auto type = cast<RankedTensorType>(adaptor.getOperand().getType());
   int64_t setDim = adaptor.getDimension();
   if (failed(verifyDim(location, setDim, type.getRank()))) // (C1)
@@ -723,8 +670,7 @@ LogicalResult SetDimensionSizeOp::inferReturnTypes(
   bool isFull = matchConstantOperand(adaptor.getSize(), size) &&
                 size.front() == limits[setDim];
   shape[setDim] = isFull ? limits[setDim] : ShapedType::kDynamic;
-  inferred.push_back(getBoundedType(type, shape, std::move(limits)));
-  return success();
+  return getBoundedType(type, shape, std::move(limits));
 }
 
 Speculation::Speculatability SetDimensionSizeOp::getSpeculatability() {

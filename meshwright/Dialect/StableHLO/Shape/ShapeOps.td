@@ -13,7 +13,7 @@ include "meshwright/Dialect/StableHLO/StablehloBase.td"
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_ReshapeOp
-    : Stablehlo_Op<"reshape", [NoMemoryEffect, Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"reshape", [Stablehlo_PureIfStaticOperands]> {
   let summary = "Changes the shape, keeping the order of elements";
   let description = [{
     ```mlir
@@ -33,8 +33,8 @@ def Stablehlo_ReshapeOp
 }
 
 def Stablehlo_DynamicReshapeOp
-    : Stablehlo_Op<"dynamic_reshape", [NoMemoryEffect,
-                                       Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"dynamic_reshape",
+                   [Stablehlo_PureIfConstant<["getOutputShape()"]>]> {
   let summary = "Changes to a computed shape, keeping the order of elements";
   let description = [{
     ```mlir
@@ -80,7 +80,7 @@ def Stablehlo_BitcastConvertOp
 }
 
 def Stablehlo_TransposeOp
-    : Stablehlo_Op<"transpose", [Stablehlo_Inferred, NoMemoryEffect,
+    : Stablehlo_Op<"transpose", [Stablehlo_OneInferred, NoMemoryEffect,
                                  Stablehlo_OwnSpeculatability]> {
   let summary = "Permutes the dimensions";
   let description = [{
@@ -102,7 +102,7 @@ def Stablehlo_TransposeOp
 
 def Stablehlo_ReverseOp
     : Stablehlo_Op<"reverse", [SameOperandsAndResultElementType,
-                               Stablehlo_Inferred,
+                               Stablehlo_OneInferred,
                                Stablehlo_PureIfStaticDimsCarry]> {
   let summary = "Reverses the order along some dimensions";
   let description = [{
@@ -128,7 +128,7 @@ def Stablehlo_ReverseOp
 
 def Stablehlo_BroadcastOp
     : Stablehlo_Op<"broadcast", [Pure, SameOperandsAndResultElementType,
-                                 Stablehlo_Inferred]> {
+                                 Stablehlo_OneInferred]> {
   let summary = "Broadcasts a tensor along new leading dimensions";
   let description = [{
     ```mlir
@@ -177,7 +177,7 @@ def Stablehlo_BroadcastInDimOp
 
 def Stablehlo_DynamicBroadcastInDimOp
     : Stablehlo_Op<"dynamic_broadcast_in_dim",
-                   [NoMemoryEffect, Stablehlo_OwnSpeculatability]> {
+                   [Stablehlo_PureIfConstant<["getOutputDimensions()"]>]> {
   let summary = "Broadcasts a tensor along some dimensions of a computed shape";
   let description = [{
     ```mlir
@@ -222,7 +222,7 @@ def Stablehlo_DynamicBroadcastInDimOp
 
 def Stablehlo_SliceOp
     : Stablehlo_Op<"slice", [SameOperandsAndResultElementType,
-                             Stablehlo_Inferred,
+                             Stablehlo_OneInferred,
                              Stablehlo_PureIfStaticDimsCarry]> {
   let summary = "Extracts a slice at fixed positions";
   let description = [{
@@ -249,7 +249,7 @@ def Stablehlo_SliceOp
 }
 
 def Stablehlo_DynamicSliceOp
-    : Stablehlo_Op<"dynamic_slice", [Pure, Stablehlo_Inferred,
+    : Stablehlo_Op<"dynamic_slice", [Pure, Stablehlo_OneInferred,
                                      AllElementTypesMatch<["operand",
                                                            "result"]>]> {
   let summary = "Extracts a slice of fixed size at a computed position";
@@ -275,7 +275,7 @@ def Stablehlo_DynamicSliceOp
 }
 
 def Stablehlo_DynamicUpdateSliceOp
-    : Stablehlo_Op<"dynamic_update_slice", [Pure, Stablehlo_Inferred]> {
+    : Stablehlo_Op<"dynamic_update_slice", [Pure, Stablehlo_OneInferred]> {
   let summary = "Overwrites a slice at a computed position";
   let description = [{
     ```mlir
@@ -296,8 +296,10 @@ def Stablehlo_DynamicUpdateSliceOp
 }
 
 def Stablehlo_RealDynamicSliceOp
-    : Stablehlo_Op<"real_dynamic_slice", [NoMemoryEffect,
-                                          Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"real_dynamic_slice",
+                   [Stablehlo_PureIfConstant<["getStartIndices()",
+                                              "getLimitIndices()",
+                                              "getStrides()"]>]> {
   let summary = "Extracts a slice between computed positions";
   let description = [{
     ```mlir
@@ -324,7 +326,7 @@ def Stablehlo_RealDynamicSliceOp
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_PadOp
-    : Stablehlo_Op<"pad", [SameOperandsAndResultElementType, Stablehlo_Inferred,
+    : Stablehlo_Op<"pad", [SameOperandsAndResultElementType, Stablehlo_OneInferred,
                            Stablehlo_PureIfStaticDimsCarry]> {
   let summary = "Pads a tensor around and between its elements";
   let description = [{
@@ -353,8 +355,10 @@ def Stablehlo_PadOp
 }
 
 def Stablehlo_DynamicPadOp
-    : Stablehlo_Op<"dynamic_pad", [NoMemoryEffect,
-                                   Stablehlo_OwnSpeculatability]> {
+    : Stablehlo_Op<"dynamic_pad",
+                   [Stablehlo_PureIfConstant<["getEdgePaddingLow()",
+                                              "getEdgePaddingHigh()",
+                                              "getInteriorPadding()"]>]> {
   let summary = "Pads a tensor by computed amounts";
   let description = [{
     ```mlir
@@ -381,7 +385,7 @@ def Stablehlo_DynamicPadOp
 
 def Stablehlo_ConcatenateOp
     : Stablehlo_Op<"concatenate", [SameOperandsAndResultElementType,
-                                   Stablehlo_Inferred, NoMemoryEffect,
+                                   Stablehlo_OneInferred, NoMemoryEffect,
                                    Stablehlo_OwnSpeculatability]> {
   let summary = "Concatenates tensors along one dimension";
   let description = [{
@@ -408,7 +412,7 @@ def Stablehlo_ConcatenateOp
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_GetDimensionSizeOp
-    : Stablehlo_Op<"get_dimension_size", [Pure, Stablehlo_Inferred]> {
+    : Stablehlo_Op<"get_dimension_size", [Pure, Stablehlo_OneInferred]> {
   let summary = "Size of a dimension at run time";
   let description = [{
     ```mlir
@@ -428,7 +432,7 @@ def Stablehlo_GetDimensionSizeOp
 }
 
 def Stablehlo_SetDimensionSizeOp
-    : Stablehlo_Op<"set_dimension_size", [NoMemoryEffect, Stablehlo_Inferred,
+    : Stablehlo_Op<"set_dimension_size", [NoMemoryEffect, Stablehlo_OneInferred,
                                           Stablehlo_OwnSpeculatability]> {
   let summary = "Makes a dimension dynamic, with a size known at run time";
   let description = [{
