@@ -211,8 +211,10 @@ def Mpmd_ForOp
         DeclareOpInterfaceMethods<LoopLikeOpInterface, [
           "getInitsMutable", "getRegionIterArgs", "getYieldedValuesMutable",
           "getLoopResults", "moveOutOfLoop"]>,
-        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface,
-                                  ["getNonEdgeOwnerTargets"]>]> {
+        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
+          "getBlockArgumentEdgeOwners", "getEdgeSources",
+          "getNonEdgeOwnerTargets", "getEdgeOwnerFromTarget",
+          "getEdgeOwnerFromSource"]>]> {
   let summary = "Runs its body a fixed number of times";
   let description = [{
     Operands are the values of the first iteration, returned values those of the

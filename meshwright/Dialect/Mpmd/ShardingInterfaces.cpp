@@ -63,27 +63,6 @@ replaceEntry(sdy::TensorShardingPerValueAttr known, TypeRange types,
 
 bool FragmentOp::shouldKeepEdgeOwnerShardingsDivisible() { return true; }
 
-ArrayRef<BlockArgument> FragmentOp::getBlockArgumentEdgeOwners() {
-  return getRegion().getArguments();
-}
-
-ResultRange FragmentOp::getOpResultEdgeOwners() { return getResults(); }
-
-SmallVector<OpOperand *> FragmentOp::getEdgeSources(Value owner) {
-  if (auto arg = dyn_cast<BlockArgument>(owner))
-    return {&(*this)->getOpOperand(arg.getArgNumber())};
-  return {&getBody()->getTerminator()->getOpOperand(
-      cast<OpResult>(owner).getResultNumber())};
-}
-
-Value FragmentOp::getEdgeOwnerFromTarget(Value target) { return target; }
-
-Value FragmentOp::getEdgeOwnerFromSource(OpOperand &source) {
-  if (source.getOwner() == getOperation())
-    return getRegion().getArgument(source.getOperandNumber());
-  return getResult(source.getOperandNumber());
-}
-
 SmallVector<sdy::TensorShardingAttr>
 FragmentOp::getBlockArgumentEdgeOwnerShardings() {
   return toList(getInShardingsAttr(), getOperandTypes());
@@ -135,8 +114,6 @@ void FragmentOp::setOutputSharding(unsigned index,
 //===----------------------------------------------------------------------===//
 
 ArrayRef<BlockArgument> ForOp::getBlockArgumentEdgeOwners() { return {}; }
-
-ResultRange ForOp::getOpResultEdgeOwners() { return getResults(); }
 
 SmallVector<OpOperand *> ForOp::getEdgeSources(Value owner) {
   unsigned index = cast<OpResult>(owner).getResultNumber();

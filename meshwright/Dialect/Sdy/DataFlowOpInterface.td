@@ -18,27 +18,44 @@ def Sdy_DataFlowOpInterface : OpInterface<"DataFlowOpInterface"> {
     Owners come in two families, block arguments and results. The shardings of
     a family are stored together: none, or one per owner. An owner without
     sharding of its own is null in that list.
+
+    Unless overridden, each operand feeds the argument of its number of the one
+    block of the first region, and each operand of its terminator a result; these
+    own the edges.
   }];
   let methods = [
     InterfaceMethod<"The block arguments that own an edge, in order.",
-      "::llvm::ArrayRef<::mlir::BlockArgument>", "getBlockArgumentEdgeOwners">,
+      "::llvm::ArrayRef<::mlir::BlockArgument>", "getBlockArgumentEdgeOwners",
+      (ins), "", "return $_op->getRegion(0).getArguments();">,
     InterfaceMethod<"The results that own an edge, in order.",
-      "::mlir::ResultRange", "getOpResultEdgeOwners">,
+      "::mlir::ResultRange", "getOpResultEdgeOwners", (ins), "",
+      "return $_op->getResults();">,
     InterfaceMethod<"The operands that feed the edge of an owner.",
       "::llvm::SmallVector<::mlir::OpOperand *>", "getEdgeSources",
-      (ins "::mlir::Value":$owner)>,
+      (ins "::mlir::Value":$owner), "", [{
+        if (auto arg = ::llvm::dyn_cast<::mlir::BlockArgument>(owner))
+          return {&$_op->getOpOperand(arg.getArgNumber())};
+        unsigned index = ::llvm::cast<::mlir::OpResult>(owner).getResultNumber();
+        ::mlir::Block &body = $_op->getRegion(0).front();
+        return {&body.getTerminator()->getOpOperand(index)};
+      }]>,
     InterfaceMethod<[{
         The owner of the edge that a result or block argument is a target of;
         null if it is of none.
       }],
       "::mlir::Value", "getEdgeOwnerFromTarget",
-      (ins "::mlir::Value":$target)>,
+      (ins "::mlir::Value":$target), "", "return target;">,
     InterfaceMethod<[{
         The owner of the edge that an operand of the op or of a terminator in it
         feeds; null if it feeds none.
       }],
       "::mlir::Value", "getEdgeOwnerFromSource",
-      (ins "::mlir::OpOperand &":$source)>,
+      (ins "::mlir::OpOperand &":$source), "", [{
+        unsigned index = source.getOperandNumber();
+        if (source.getOwner() == $_op.getOperation())
+          return $_op->getRegion(0).getArgument(index);
+        return $_op->getResult(index);
+      }]>,
     InterfaceMethod<"The targets of an edge other than its owner.",
       "::llvm::SmallVector<::mlir::Value>", "getNonEdgeOwnerTargets",
       (ins "::mlir::Value":$owner), "", "return {};">,

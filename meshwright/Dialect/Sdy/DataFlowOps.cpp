@@ -110,12 +110,6 @@ LogicalResult NamedComputationOp::verify() {
   return success();
 }
 
-ArrayRef<BlockArgument> NamedComputationOp::getBlockArgumentEdgeOwners() {
-  return getBody().getArguments();
-}
-
-ResultRange NamedComputationOp::getOpResultEdgeOwners() { return getResults(); }
-
 static SmallVector<TensorShardingAttr>
 toVector(std::optional<TensorShardingPerValueAttr> shardings) {
   return shardings ? llvm::to_vector(*shardings)
@@ -142,23 +136,6 @@ void NamedComputationOp::setOpResultEdgeOwnerShardings(
   setOutShardingsAttr(TensorShardingPerValueAttr::get(getContext(), shardings));
 }
 
-SmallVector<OpOperand *> NamedComputationOp::getEdgeSources(Value owner) {
-  if (auto arg = dyn_cast<BlockArgument>(owner))
-    return {&(*this)->getOpOperand(arg.getArgNumber())};
-  return {&getBodyTerminator()->getOpOperand(
-      cast<OpResult>(owner).getResultNumber())};
-}
-
-Value NamedComputationOp::getEdgeOwnerFromTarget(Value target) {
-  return target;
-}
-
-Value NamedComputationOp::getEdgeOwnerFromSource(OpOperand &source) {
-  if (source.getOwner() == getOperation())
-    return getBody().getArgument(source.getOperandNumber());
-  return getResult(source.getOperandNumber());
-}
-
 //===----------------------------------------------------------------------===//
 // Data flow of StableHLO ops: results own the edges
 //===----------------------------------------------------------------------===//
@@ -169,12 +146,6 @@ template <typename Model, typename OpT>
 struct ResultsOwnEdges : DataFlowOpInterface::ExternalModel<Model, OpT> {
   ArrayRef<BlockArgument> getBlockArgumentEdgeOwners(Operation *) const {
     return {};
-  }
-  ResultRange getOpResultEdgeOwners(Operation *op) const {
-    return op->getResults();
-  }
-  Value getEdgeOwnerFromTarget(Operation *op, Value target) const {
-    return target;
   }
   /// Every source with a number feeds the result of that number.
   Value getEdgeOwnerFromSource(Operation *op, OpOperand &source) const {

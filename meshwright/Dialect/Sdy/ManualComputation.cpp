@@ -157,14 +157,6 @@ bool ManualComputationOp::shouldKeepEdgeOwnerShardingsDivisible() {
   return true;
 }
 
-ArrayRef<BlockArgument> ManualComputationOp::getBlockArgumentEdgeOwners() {
-  return getBody().getArguments();
-}
-
-ResultRange ManualComputationOp::getOpResultEdgeOwners() {
-  return getResults();
-}
-
 SmallVector<TensorShardingAttr>
 ManualComputationOp::getOpResultEdgeOwnerShardings() {
   // Ops after this one are verified before it, and ask.
@@ -175,23 +167,6 @@ ManualComputationOp::getOpResultEdgeOwnerShardings() {
 void ManualComputationOp::setOpResultEdgeOwnerShardings(
     ArrayRef<TensorShardingAttr> shardings) {
   setOutShardingsAttr(TensorShardingPerValueAttr::get(getContext(), shardings));
-}
-
-SmallVector<OpOperand *> ManualComputationOp::getEdgeSources(Value owner) {
-  if (auto arg = dyn_cast<BlockArgument>(owner))
-    return {&getTensorsMutable()[arg.getArgNumber()]};
-  return {&getBodyTerminator()->getOpOperand(
-      cast<OpResult>(owner).getResultNumber())};
-}
-
-Value ManualComputationOp::getEdgeOwnerFromTarget(Value target) {
-  return target;
-}
-
-Value ManualComputationOp::getEdgeOwnerFromSource(OpOperand &source) {
-  if (source.getOwner() == getOperation())
-    return getBody().getArgument(source.getOperandNumber());
-  return getResult(source.getOperandNumber());
 }
 
 /// The sharding inside a manual computation: its axes are not visible there.
