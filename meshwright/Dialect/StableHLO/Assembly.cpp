@@ -29,9 +29,9 @@ static ParseResult splitFunctionType(OpAsmParser &parser, SMLoc loc,
   return success();
 }
 
-static ParseResult parseTypesOfSignature(OpAsmParser &parser,
-                                         ArrayRef<Type *> operands,
-                                         Type &result) {
+ParseResult stablehlo::parseTypesOfSignature(OpAsmParser &parser,
+                                             ArrayRef<Type *> operands,
+                                             Type &result) {
   SMLoc loc = parser.getCurrentLocation();
   Type type;
   if (parser.parseType(type))
@@ -50,38 +50,13 @@ static ParseResult parseTypesOfSignature(OpAsmParser &parser,
   return success();
 }
 
-static void printTypesOfSignature(OpAsmPrinter &printer,
-                                  ArrayRef<Type> operands, Type result) {
+void stablehlo::printTypesOfSignature(OpAsmPrinter &printer,
+                                      ArrayRef<Type> operands, Type result) {
   if (llvm::all_of(operands, [&](Type type) { return type == result; })) {
     printer.printType(result);
     return;
   }
   printer.printFunctionalType(TypeRange(operands), TypeRange(result));
-}
-
-ParseResult stablehlo::parseSignature(OpAsmParser &parser, Type &operand,
-                                      Type &result) {
-  return parseTypesOfSignature(parser, {&operand}, result);
-}
-ParseResult stablehlo::parseSignature(OpAsmParser &parser, Type &lhs, Type &rhs,
-                                      Type &result) {
-  return parseTypesOfSignature(parser, {&lhs, &rhs}, result);
-}
-ParseResult stablehlo::parseSignature(OpAsmParser &parser, Type &first,
-                                      Type &second, Type &third, Type &result) {
-  return parseTypesOfSignature(parser, {&first, &second, &third}, result);
-}
-void stablehlo::printSignature(OpAsmPrinter &printer, Operation *, Type operand,
-                               Type result) {
-  printTypesOfSignature(printer, {operand}, result);
-}
-void stablehlo::printSignature(OpAsmPrinter &printer, Operation *, Type lhs,
-                               Type rhs, Type result) {
-  printTypesOfSignature(printer, {lhs, rhs}, result);
-}
-void stablehlo::printSignature(OpAsmPrinter &printer, Operation *, Type first,
-                               Type second, Type third, Type result) {
-  printTypesOfSignature(printer, {first, second, third}, result);
 }
 
 ParseResult stablehlo::parseVariadicSignature(
@@ -299,14 +274,4 @@ void stablehlo::printFloatFormat(OpAsmPrinter &printer, Operation *,
                                  IntegerAttr exponentBits,
                                  IntegerAttr mantissaBits) {
   printer << 'e' << exponentBits.getInt() << 'm' << mantissaBits.getInt();
-}
-
-ParseResult stablehlo::parseCallTarget(OpAsmParser &parser,
-                                       StringAttr &target) {
-  return parser.parseSymbolName(target);
-}
-
-void stablehlo::printCallTarget(OpAsmPrinter &printer, Operation *,
-                                StringAttr target) {
-  printer.printSymbolName(target);
 }

@@ -13,17 +13,24 @@ namespace mlir::stablehlo {
 
 /// An operation whose operands and result all have one type prints that type
 /// only, otherwise its function type. Either form is accepted.
-ParseResult parseSignature(OpAsmParser &parser, Type &operand, Type &result);
-ParseResult parseSignature(OpAsmParser &parser, Type &lhs, Type &rhs,
-                           Type &result);
-ParseResult parseSignature(OpAsmParser &parser, Type &first, Type &second,
-                           Type &third, Type &result);
-void printSignature(OpAsmPrinter &printer, Operation *op, Type operand,
-                    Type result);
-void printSignature(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs,
-                    Type result);
-void printSignature(OpAsmPrinter &printer, Operation *op, Type first,
-                    Type second, Type third, Type result);
+ParseResult parseTypesOfSignature(OpAsmParser &parser,
+                                  ArrayRef<Type *> operands, Type &result);
+void printTypesOfSignature(OpAsmPrinter &printer, ArrayRef<Type> operands,
+                           Type result);
+
+/// The same over the types of the operands and, last, of the result.
+template <typename... Types>
+ParseResult parseSignature(OpAsmParser &parser, Types &...types) {
+  Type *all[] = {&types...};
+  return parseTypesOfSignature(parser, ArrayRef(all).drop_back(),
+                               *ArrayRef(all).back());
+}
+template <typename... Types>
+void printSignature(OpAsmPrinter &printer, Operation *, Types... types) {
+  Type all[] = {types...};
+  printTypesOfSignature(printer, ArrayRef(all).drop_back(),
+                        ArrayRef(all).back());
+}
 
 /// The same over a list of operands.
 ParseResult
@@ -81,10 +88,6 @@ ParseResult parseFloatFormat(OpAsmParser &parser, IntegerAttr &exponentBits,
                              IntegerAttr &mantissaBits);
 void printFloatFormat(OpAsmPrinter &printer, Operation *op,
                       IntegerAttr exponentBits, IntegerAttr mantissaBits);
-
-/// A string that is written as a symbol name, without being a symbol use.
-ParseResult parseCallTarget(OpAsmParser &parser, StringAttr &target);
-void printCallTarget(OpAsmPrinter &printer, Operation *op, StringAttr target);
 
 /// The bare keyword of an enumeration.
 template <typename EnumAttrT>

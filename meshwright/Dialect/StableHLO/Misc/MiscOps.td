@@ -301,7 +301,7 @@ def Stablehlo_CustomCallOp
   }];
   let arguments = (ins
     Variadic<Stablehlo_CustomCallValue>:$inputs,
-    StrAttr:$call_target_name,
+    SymbolNameAttr:$call_target_name,
     Stablehlo_OptionalFalse:$has_side_effect,
     OptionalAttr<AnyAttrOf<[StrAttr, DictionaryAttr]>>:$backend_config,
     DefaultValuedOptionalAttr<
@@ -317,7 +317,7 @@ def Stablehlo_CustomCallOp
   );
   let results = (outs Variadic<Stablehlo_CustomCallValue>);
   let assemblyFormat = [{
-    custom<CallTarget>($call_target_name) `(` $inputs `)` attr-dict `:`
+    $call_target_name `(` $inputs `)` attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
