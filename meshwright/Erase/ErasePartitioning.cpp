@@ -28,7 +28,6 @@
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
-#include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/OutsideReads.h"

@@ -29,7 +29,6 @@
 #include "meshwright/IR/EqualBodies.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_ALIGNBETWEENMESHESPASS
 #include "meshwright/Export/Passes.h"

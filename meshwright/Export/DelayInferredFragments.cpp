@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "meshwright/Order/EffectOrder.h"

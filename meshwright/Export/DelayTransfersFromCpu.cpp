@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Order/BlockOrder.h"
 

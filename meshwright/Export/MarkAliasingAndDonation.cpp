@@ -19,7 +19,6 @@
 
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Export/Alike/ScalarPart.h"
 #include "meshwright/Export/EntryAttrs.h"

@@ -17,7 +17,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"

@@ -18,7 +18,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/RebuildOp.h"

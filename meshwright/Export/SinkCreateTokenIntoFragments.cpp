@@ -15,7 +15,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "llvm/ADT/BitVector.h"

@@ -22,7 +22,6 @@
 
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/AlikeUnits.h"

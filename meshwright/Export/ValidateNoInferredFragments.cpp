@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Text/DiagnosticId.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

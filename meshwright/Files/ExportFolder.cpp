@@ -20,7 +20,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>

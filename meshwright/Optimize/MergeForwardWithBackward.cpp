@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 
 #define GEN_PASS_DEF_MERGEFORWARDWITHBACKWARDPASS

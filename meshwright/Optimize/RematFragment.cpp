@@ -26,7 +26,6 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Effects.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Fragments/Overlap.h"

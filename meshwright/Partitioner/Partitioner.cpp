@@ -5,7 +5,6 @@
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Cost/Device.h"
 #include "meshwright/Cost/TensorBytes.h"
-#include "meshwright/Dialect/Mpmd/BufferAttributes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"

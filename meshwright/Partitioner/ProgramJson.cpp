@@ -3,11 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/BufferAttributes.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Partitioner/ExportedProgram.h"
 #include "meshwright/Text/ScheduleRanges.h"
 #include "meshwright/Text/Utf8.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"

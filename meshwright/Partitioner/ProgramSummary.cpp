@@ -10,10 +10,8 @@
 #include "meshwright/Fragments/LastUses.h"
 #include "meshwright/IR/EqualBodies.h"
 #include "meshwright/Text/TextTable.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -5,7 +5,6 @@
 #include "meshwright/Schedule/Layout.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace meshwright;
 

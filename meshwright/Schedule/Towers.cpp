@@ -18,7 +18,6 @@
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
 #include "meshwright/Schedule/Timeline.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
 using namespace meshwright;

@@ -19,7 +19,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Sharding/PartialSums.h"

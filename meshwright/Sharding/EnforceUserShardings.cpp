@@ -17,7 +17,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Sharding/OperandMarks.h"

@@ -12,7 +12,6 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/AxisAlgebra.h"
 #include "meshwright/Dialect/Sdy/Propagation/PropagateShardings.h"
-#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/MainFunction.h"
 #include "meshwright/Text/SourcePlace.h"
 #include "meshwright/Text/Utf8.h"

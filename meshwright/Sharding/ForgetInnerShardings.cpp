@@ -17,9 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
-#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 
 #define GEN_PASS_DEF_FORGETINNERSHARDINGSPASS

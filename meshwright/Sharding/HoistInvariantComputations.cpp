@@ -19,7 +19,6 @@
 
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"

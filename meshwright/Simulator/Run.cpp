@@ -6,7 +6,6 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/Times.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <functional>

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Text/SourcePlace.h"
-#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 using namespace meshwright;

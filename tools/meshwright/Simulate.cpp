@@ -11,11 +11,9 @@
 #include "meshwright/Schedule/Search/StageTimes.h"
 #include "meshwright/Simulator/Comparison.h"
 #include "meshwright/Simulator/Pipeline/PlanSummary.h"
-#include "meshwright/Simulator/Times.h"
 #include "meshwright/Text/ByteSize.h"
 #include "meshwright/Text/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mlir;

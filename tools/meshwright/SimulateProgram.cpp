@@ -5,7 +5,6 @@
 #include "SimulateProgram.h"
 #include "Support/ModuleFile.h"
 #include "meshwright/Simulator/ProgramSimulation.h"
-#include "meshwright/Simulator/ScheduleFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"

@@ -12,7 +12,6 @@
 #include "meshwright/Cost/ShardedOp.h"
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;

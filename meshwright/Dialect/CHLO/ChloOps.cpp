@@ -5,7 +5,6 @@
 #include "meshwright/Dialect/CHLO/ChloDialect.h"
 #include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;

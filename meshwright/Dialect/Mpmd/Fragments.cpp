@@ -8,7 +8,6 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
-#include "meshwright/Dialect/Sdy/Shardings.h"
 
 using namespace mlir;
 using namespace mlir::sdy;

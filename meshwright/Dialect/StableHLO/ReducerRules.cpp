@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
-#include "meshwright/Dialect/StableHLO/ElementKinds.h"
 #include "meshwright/Dialect/StableHLO/TypeCompatibility.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "mlir/IR/BuiltinTypes.h"

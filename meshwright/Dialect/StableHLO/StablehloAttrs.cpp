@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -7,7 +7,6 @@
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;

@@ -24,7 +24,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 #include "meshwright/Fragments/SharedBodies.h"

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Fragments/SharedBodies.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_SINKARGUMENTCONSTRAINTSPASS
 #include "meshwright/Fragments/Share/Passes.h"

@@ -21,7 +21,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/RebuildOp.h"
 #include "mlir/IR/Iterators.h"

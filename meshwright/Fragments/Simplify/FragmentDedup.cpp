@@ -23,7 +23,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "llvm/ADT/DenseMap.h"

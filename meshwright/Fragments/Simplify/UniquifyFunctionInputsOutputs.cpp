@@ -18,7 +18,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MemoryKinds.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "llvm/ADT/DenseSet.h"

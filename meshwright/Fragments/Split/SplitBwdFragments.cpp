@@ -26,7 +26,6 @@
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Fragments/Split/SplitManual.h"
 #include "meshwright/IR/OutsideReads.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define GEN_PASS_DEF_SPLITBWDFRAGMENTSPASS
 #include "meshwright/Fragments/Split/Passes.h"

@@ -23,8 +23,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_CALLINLINEPASS
 #include "meshwright/Import/Inline/Passes.h"

@@ -18,7 +18,6 @@
 #include "meshwright/Import/MeshSets/CrossMeshReduction.h"
 #include "meshwright/Import/MeshSets/StateClasses.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/PatternMatch.h"
 
 #define GEN_PASS_DEF_MINIMIZETRANSFERSPASS
 #include "meshwright/Import/Locality/Passes.h"

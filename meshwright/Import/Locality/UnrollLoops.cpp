@@ -24,7 +24,6 @@
 #include "meshwright/Import/MeshSets/ValueMeshes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 

@@ -20,7 +20,6 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/MeshAssignment.h"
-#include "mlir/IR/PatternMatch.h"
 
 #define GEN_PASS_DEF_ENFORCEINPUTOUTPUTEQUISHARDINGPASS
 #include "meshwright/Import/Place/Passes.h"

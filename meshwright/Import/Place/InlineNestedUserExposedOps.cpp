@@ -21,7 +21,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
 #include "meshwright/Import/Place/MeshAssignment.h"

@@ -37,7 +37,6 @@
 #include "meshwright/Order/BlockOrder.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
 #define GEN_PASS_DEF_INTRODUCETRANSFERSPASS

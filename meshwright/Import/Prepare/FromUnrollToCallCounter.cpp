@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 
 #define GEN_PASS_DEF_FROMUNROLLTOCALLCOUNTERPASS
 #include "meshwright/Import/Prepare/Passes.h"

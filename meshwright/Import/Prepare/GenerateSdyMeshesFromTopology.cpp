@@ -24,7 +24,6 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_GENERATESDYMESHESFROMTOPOLOGYPASS
 #include "meshwright/Import/Prepare/Passes.h"

@@ -20,7 +20,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"

@@ -18,12 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 #define GEN_PASS_DEF_SIMPLIFYNAMEDCOMPUTATIONSPASS
 #include "meshwright/Import/Prepare/Passes.h"

@@ -19,7 +19,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/IRMapping.h"

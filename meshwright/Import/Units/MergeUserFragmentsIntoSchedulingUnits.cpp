@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/Merge/MergeDriver.h"
 #include "llvm/ADT/DenseSet.h"
 

@@ -15,7 +15,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "mlir/IR/Remarks.h"

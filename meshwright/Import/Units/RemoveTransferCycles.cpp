@@ -14,7 +14,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/IR/PatternMatch.h"
 

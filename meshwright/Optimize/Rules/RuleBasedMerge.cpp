@@ -22,8 +22,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"

@@ -13,7 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Optimize/Rules/BlockDependencies.h"

@@ -9,7 +9,6 @@
 #include "meshwright/Schedule/Search/SearchedPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 

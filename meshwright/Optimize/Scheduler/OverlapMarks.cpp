@@ -4,7 +4,6 @@
 
 #include "meshwright/Optimize/Scheduler/OverlapMarks.h"
 #include "meshwright/Fragments/Overlap.h"
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 

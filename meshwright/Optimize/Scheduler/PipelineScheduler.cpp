@@ -25,7 +25,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Fragments/ControlDependencies.h"
 #include "meshwright/Optimize/Scheduler/Order/OpenPairs.h"
 #include "meshwright/Optimize/Scheduler/OverlapMarks.h"
@@ -36,7 +35,6 @@
 #include "meshwright/Optimize/Scheduler/SequenceOrder.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
-#include <functional>
 
 #define GEN_PASS_DEF_PIPELINESCHEDULERPASS
 #include "meshwright/Optimize/Scheduler/Passes.h"

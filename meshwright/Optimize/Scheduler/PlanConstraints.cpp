@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Optimize/Scheduler/PlanConstraints.h"
-#include "meshwright/Dialect/Mpmd/Fragments.h"
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Optimize/Scheduler/MeasuredPlan.h"
 #include "meshwright/Optimize/Scheduler/ScheduleWarnings.h"

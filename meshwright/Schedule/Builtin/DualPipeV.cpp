@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Patterns/Alternate.h"
 #include "meshwright/Schedule/Patterns/DualLane.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Patterns/Alternate.h"
 
 using namespace meshwright;
 

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Schedule/Builtin/BuiltinSchedules.h"
-#include "meshwright/Schedule/Patterns/Alternate.h"
 
 using namespace meshwright;
 

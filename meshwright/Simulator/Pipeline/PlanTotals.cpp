@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Simulator/HeldMemory.h"
 #include "meshwright/Simulator/Pipeline/PlanRun.h"
 #include "meshwright/Simulator/Times.h"

@@ -8,7 +8,6 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 using namespace meshwright;
 

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Calls/CallOrder.h"
-#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"

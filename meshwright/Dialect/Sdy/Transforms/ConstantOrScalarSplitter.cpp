@@ -15,14 +15,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/Calls/InlinedSize.h"
 #include "meshwright/Dialect/Sdy/Rules/ShardingRules.h"
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 #define GEN_PASS_DEF_CONSTANTORSCALARSPLITTERPASS
 #include "meshwright/Dialect/Sdy/Transforms/Passes.h"

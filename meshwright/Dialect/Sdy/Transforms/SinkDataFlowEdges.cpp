@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 
 #define GEN_PASS_DEF_SINKDATAFLOWEDGESPASS

@@ -13,7 +13,6 @@
 
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
-#include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Dialect/Sdy/SignatureShardings.h"
 #include "meshwright/Dialect/Sdy/Transforms/ShardingWalk.h"
 #include "mlir/IR/SymbolTable.h"

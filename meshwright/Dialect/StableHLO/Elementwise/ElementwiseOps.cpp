@@ -5,7 +5,6 @@
 #include "meshwright/Dialect/StableHLO/Assembly.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;

@@ -7,7 +7,6 @@
 #include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
-#include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;

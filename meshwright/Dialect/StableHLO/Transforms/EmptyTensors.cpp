@@ -9,7 +9,6 @@
 
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
