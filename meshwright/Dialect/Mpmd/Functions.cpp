@@ -165,27 +165,19 @@ Location mpmd::getResultInfoLoc(func::FuncOp func, unsigned result,
   return info ? Location(NameLoc::get(info)) : fallback;
 }
 
-/// Calls `visit` on the calls of which a result is used, or that have effects,
-/// in MPMD functions and loops in them.
-static void forEachCall(ModuleOp module, function_ref<void(CallOp)> visit) {
+CallGraph::CallGraph(ModuleOp module) {
+  SymbolTableCollection symbols;
   CalleeEffects effects;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto call = dyn_cast<CallOp>(op);
         call && (!call->use_empty() || effects.hasEffects(call)))
-      visit(call);
+      if (Operation *callee =
+              symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr()))
+        calls[callee].push_back(call);
     if (auto func = dyn_cast<func::FuncOp>(op))
       return isMpmdFunction(func) ? WalkResult::advance() : WalkResult::skip();
     return isa<ModuleOp, ForOp>(op) ? WalkResult::advance()
                                     : WalkResult::skip();
-  });
-}
-
-CallGraph::CallGraph(ModuleOp module) {
-  SymbolTableCollection symbols;
-  forEachCall(module, [&](CallOp call) {
-    if (Operation *callee =
-            symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr()))
-      calls[callee].push_back(call);
   });
 }
 
@@ -209,35 +201,4 @@ mpmd::collectFunctionReferences(ModuleOp module) {
     if (!isa<CallOp>(use.getUser()))
       references[use.getSymbolRef().getRootReference()].hasOther = true;
   return references;
-}
-
-SmallVector<CallOp> mpmd::getCallOps(func::FuncOp callee) {
-  SmallVector<CallOp> calls;
-  forEachCall(callee->getParentOfType<ModuleOp>(), [&](CallOp call) {
-    if (call.getCallee() == callee.getSymName())
-      calls.push_back(call);
-  });
-  return calls;
-}
-
-SmallVector<DataFlowEdge> mpmd::getDataFlowEdges(func::FuncOp callee,
-                                                 ArrayRef<CallOp> calls) {
-  SmallVector<DataFlowEdge> edges;
-  if (calls.empty() || callee.isDeclaration())
-    return edges;
-  for (OpOperand &returned : callee.front().getTerminator()->getOpOperands()) {
-    DataFlowEdge &edge = edges.emplace_back();
-    edge.sources.push_back(&returned);
-    for (CallOp call : calls)
-      if (returned.getOperandNumber() < call->getNumResults())
-        edge.targets.push_back(call->getResult(returned.getOperandNumber()));
-  }
-  for (BlockArgument arg : callee.getArguments()) {
-    DataFlowEdge &edge = edges.emplace_back();
-    edge.targets.push_back(arg);
-    for (CallOp call : calls)
-      if (arg.getArgNumber() < call->getNumOperands())
-        edge.sources.push_back(&call->getOpOperand(arg.getArgNumber()));
-  }
-  return edges;
 }

@@ -91,21 +91,6 @@ struct FunctionReferences {
 DenseMap<StringAttr, FunctionReferences>
 collectFunctionReferences(ModuleOp module);
 
-/// The calls of one function, for passes that look at a single callee.
-SmallVector<CallOp> getCallOps(func::FuncOp callee);
-
-/// Values that hold the same thing at all calls of a function: one returned
-/// value and the results it becomes, or the operands that become an argument.
-struct DataFlowEdge {
-  SmallVector<OpOperand *> sources;
-  SmallVector<Value> targets;
-};
-
-/// The edges of a function: its results first, then its arguments. None if it
-/// is not called.
-SmallVector<DataFlowEdge> getDataFlowEdges(func::FuncOp callee,
-                                           ArrayRef<CallOp> calls);
-
 } // namespace mlir::mpmd
 
 #endif

@@ -67,45 +67,6 @@ LogicalResult NamedComputationOp::verify() {
 // for
 //===----------------------------------------------------------------------===//
 
-void ForOp::build(OpBuilder &builder, OperationState &state, ValueRange tensors,
-                  uint32_t iterations, uint32_t unrollFactor) {
-  state.addOperands(tensors);
-  state.addTypes(tensors.getTypes());
-  state.addRegion();
-  auto &properties = state.getOrAddProperties<Properties>();
-  properties.iterations = builder.getIntegerAttr(
-      builder.getIntegerType(32, /*isSigned=*/false), iterations);
-  if (unrollFactor != 1)
-    properties.unroll_factor = builder.getIntegerAttr(
-        builder.getIntegerType(32, /*isSigned=*/false), unrollFactor);
-}
-
-void ForOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
-                  ValueRange tensors, ArrayRef<NamedAttribute> attributes) {
-  state.addOperands(tensors);
-  state.addTypes(results);
-  state.addRegion();
-  state.addAttributes(attributes);
-}
-
-ForOp ForOp::createWithBody(Location loc, ValueRange tensors,
-                            uint32_t iterations, OpBuilder &builder,
-                            BodyFn body, uint32_t unrollFactor) {
-  auto loop = ForOp::create(builder, loc, tensors, iterations, unrollFactor);
-  Block &block = loop.getRegion().emplaceBlock();
-  for (Value tensor : tensors)
-    block.addArgument(tensor.getType(), tensor.getLoc());
-  Type counter = builder.getIntegerType(32, /*isSigned=*/false);
-  BlockArgument index =
-      block.addArgument(RankedTensorType::get({}, counter), loc);
-  SmallVector<Value> arguments(block.getArguments().drop_back());
-  OpBuilder blockBuilder = OpBuilder::atBlockEnd(&block, builder.getListener());
-  SmallVector<Value> returned = body(arguments, index, blockBuilder);
-  blockBuilder.setInsertionPointToEnd(&block);
-  mpmd::ReturnOp::create(blockBuilder, loc, returned);
-  return loop;
-}
-
 ParseResult ForOp::parse(OpAsmParser &parser, OperationState &result) {
   UnresolvedOperands operands;
   SmallVector<Type> types;

@@ -242,26 +242,7 @@ def Mpmd_ForOp
   let arguments = (ins Variadic<AnyType>:$tensors, UI32Attr:$iterations,
                        OptionalAttr<UI32Attr>:$unroll_factor);
   let results = (outs Variadic<AnyType>:$results);
-  let skipDefaultBuilders = 1;
-  let builders = [
-    /// Without a body.
-    OpBuilder<(ins "::mlir::ValueRange":$tensors, "uint32_t":$iterations,
-                   CArg<"uint32_t", "1">:$unrollFactor)>,
-    OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::ValueRange":$tensors,
-                   CArg<"::llvm::ArrayRef<::mlir::NamedAttribute>",
-                        "{}">:$attributes)>,
-  ];
   let extraClassDeclaration = [{
-    /// Fills a body: gets the arguments but the index, the index and a builder
-    /// at its end, returns what the body returns.
-    using BodyFn = ::llvm::function_ref<::llvm::SmallVector<::mlir::Value>(
-        ::mlir::ArrayRef<::mlir::Value>, ::mlir::Value, ::mlir::OpBuilder &)>;
-
-    /// Creates a loop with a body, whose index is `tensor<ui32>`.
-    static ForOp createWithBody(::mlir::Location loc, ::mlir::ValueRange tensors,
-                                uint32_t iterations, ::mlir::OpBuilder &builder,
-                                BodyFn body, uint32_t unrollFactor = 1);
-
     ::mlir::BlockArgument getIndexArg() {
       return getRegion().getArguments().back();
     }

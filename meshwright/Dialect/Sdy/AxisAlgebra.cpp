@@ -42,10 +42,6 @@ bool sdy::isPrefixOf(AxisRefAttr a, AxisRefAttr b) {
   return contains(b, a) && a.getPreSize() == b.getPreSize();
 }
 
-bool sdy::isStrictPrefixOf(AxisRefAttr a, AxisRefAttr b) {
-  return a != b && isPrefixOf(a, b);
-}
-
 bool sdy::overlaps(AxisRefAttr a, AxisRefAttr b) {
   if (a.getName() != b.getName())
     return false;

@@ -29,7 +29,6 @@ bool strictlyContains(AxisRefAttr a, AxisRefAttr b);
 
 /// `a` starts where `b` does and is contained in it.
 bool isPrefixOf(AxisRefAttr a, AxisRefAttr b);
-bool isStrictPrefixOf(AxisRefAttr a, AxisRefAttr b);
 
 bool overlaps(AxisRefAttr a, AxisRefAttr b);
 

@@ -31,10 +31,6 @@ static std::optional<int64_t> productOfSizes(ArrayRef<MeshAxisAttr> axes) {
   return product;
 }
 
-MeshAttr MeshAttr::getMaximal(MLIRContext *context, int64_t deviceId) {
-  return get(context, ArrayRef<MeshAxisAttr>(), deviceId);
-}
-
 ArrayRef<int64_t> MeshAttr::dropNaturalOrder(ArrayRef<MeshAxisAttr> axes,
                                              ArrayRef<int64_t> deviceIds) {
   if (!axes.empty() && isNaturalOrder(deviceIds))

@@ -49,8 +49,6 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    static MeshAttr getMaximal(::mlir::MLIRContext *context, int64_t deviceId);
-
     /// No axes and no device ids.
     bool empty() const { return getAxes().empty() && getDeviceIds().empty(); }
     /// No axes and one device id.
@@ -313,8 +311,6 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
     bool isFullyReplicated() const;
     /// No dimension, replicated or unreduced axis.
     bool emptyAxes() const;
-    /// No axes at all and every dimension open.
-    bool isFullyOpen() const;
     /// Every dimension closed, with or without axes.
     bool isFullyClosed() const;
     bool anyOfAxisRef(
@@ -328,16 +324,12 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
     TensorShardingAttr replaceMesh(::mlir::Attribute meshOrRef) const;
     TensorShardingAttr
     replaceDimShardings(::llvm::ArrayRef<DimensionShardingAttr> dims) const;
-    TensorShardingAttr replaceDimSharding(int64_t dim,
-                                          DimensionShardingAttr sharding) const;
     TensorShardingAttr
     replaceReplicatedAxes(::llvm::ArrayRef<AxisRefAttr> axes) const;
     TensorShardingAttr
     replaceUnreducedAxes(::llvm::ArrayRef<AxisRefAttr> axes) const;
     TensorShardingAttr replaceUnreducedAxes(::llvm::ArrayRef<AxisRefAttr> axes,
                                             ReductionKind kind) const;
-    /// All dimensions closed; nothing else changes.
-    TensorShardingAttr closeDims() const;
 
     /// The type of one device's piece; dimensions are divided rounding up.
     ::mlir::RankedTensorType getLocalTensorType(::mlir::RankedTensorType type,
@@ -358,17 +350,6 @@ def Sdy_TensorShardingPerValue
     iterator end() const { return getShardings().end(); }
     bool empty() const { return getShardings().empty(); }
     size_t size() const { return getShardings().size(); }
-
-    static TensorShardingPerValueAttr
-    getFullyOpen(::mlir::MLIRContext *context, ::mlir::TypeRange types,
-                 ::mlir::Attribute meshOrRef);
-    /// Open, except for one value.
-    static TensorShardingPerValueAttr
-    getOpenWithShardingAtIndex(::mlir::MLIRContext *context,
-                               ::mlir::TypeRange types, int64_t index,
-                               TensorShardingAttr sharding);
-    TensorShardingPerValueAttr
-    replaceValueSharding(int64_t index, TensorShardingAttr sharding) const;
   }];
 }
 

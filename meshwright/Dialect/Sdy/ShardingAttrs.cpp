@@ -249,14 +249,6 @@ TensorShardingAttr TensorShardingAttr::replaceDimShardings(
 }
 
 TensorShardingAttr
-TensorShardingAttr::replaceDimSharding(int64_t dim,
-                                       DimensionShardingAttr sharding) const {
-  auto dims = llvm::to_vector(getDimShardings());
-  dims[dim] = sharding;
-  return replaceDimShardings(dims);
-}
-
-TensorShardingAttr
 TensorShardingAttr::replaceReplicatedAxes(ArrayRef<AxisRefAttr> axes) const {
   return get(getContext(), getMeshOrRef(), getDimShardings(), axes,
              getUnreducedAxes(), getReductionKind());
@@ -273,13 +265,6 @@ TensorShardingAttr::replaceUnreducedAxes(ArrayRef<AxisRefAttr> axes,
   return get(getContext(), getMeshOrRef(), getDimShardings(),
              getReplicatedAxes(), axes,
              axes.empty() ? ReductionKind::Sum : kind);
-}
-
-TensorShardingAttr TensorShardingAttr::closeDims() const {
-  return replaceDimShardings(
-      llvm::map_to_vector(getDimShardings(), [](DimensionShardingAttr dim) {
-        return dim.getClosedCopy();
-      }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,12 +309,6 @@ bool TensorShardingAttr::isFullyReplicated() const {
 bool TensorShardingAttr::emptyAxes() const {
   return isFullyReplicated() && getReplicatedAxes().empty() &&
          getUnreducedAxes().empty();
-}
-
-bool TensorShardingAttr::isFullyOpen() const {
-  return emptyAxes() &&
-         llvm::all_of(getDimShardings(),
-                      [](DimensionShardingAttr dim) { return dim.isOpen(); });
 }
 
 bool TensorShardingAttr::isFullyClosed() const {
@@ -381,32 +360,4 @@ RankedTensorType TensorShardingAttr::getLocalTensorType(RankedTensorType type,
       size = llvm::divideCeil(size, dim.getShardedSize(mesh));
   return RankedTensorType::get(shape, type.getElementType(),
                                type.getEncoding());
-}
-
-//===----------------------------------------------------------------------===//
-// TensorShardingPerValueAttr
-//===----------------------------------------------------------------------===//
-
-TensorShardingPerValueAttr
-TensorShardingPerValueAttr::getFullyOpen(MLIRContext *context, TypeRange types,
-                                         Attribute meshOrRef) {
-  return get(context, llvm::map_to_vector(types, [&](Type type) {
-               return TensorShardingAttr::getFullyOpen(
-                   context, rankOrZero(type), meshOrRef);
-             }));
-}
-
-TensorShardingPerValueAttr
-TensorShardingPerValueAttr::getOpenWithShardingAtIndex(
-    MLIRContext *context, TypeRange types, int64_t index,
-    TensorShardingAttr sharding) {
-  return getFullyOpen(context, types, sharding.getMeshOrRef())
-      .replaceValueSharding(index, sharding);
-}
-
-TensorShardingPerValueAttr TensorShardingPerValueAttr::replaceValueSharding(
-    int64_t index, TensorShardingAttr sharding) const {
-  auto shardings = llvm::to_vector(getShardings());
-  shardings[index] = sharding;
-  return get(getContext(), shardings);
 }

@@ -64,37 +64,5 @@ TEST_F(FunctionsTest, CallsCountInMpmdFunctionsIfAResultIsUsed) {
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_TRUE(calls[0]->hasAttr("first"));
   EXPECT_TRUE(calls[1]->hasAttr("second"));
-  EXPECT_EQ(getCallOps(callee), SmallVector<CallOp>(calls));
   EXPECT_TRUE(graph.getCalls(function("main")).empty());
-
-  SmallVector<DataFlowEdge> edges = getDataFlowEdges(callee, calls);
-  ASSERT_EQ(edges.size(), 2u);
-  EXPECT_EQ(edges[0].sources.front()->getOwner(),
-            callee.front().getTerminator());
-  EXPECT_EQ(edges[0].targets, (SmallVector<Value>{calls[0]->getResult(0),
-                                                  calls[1]->getResult(0)}));
-  EXPECT_EQ(edges[1].sources.size(), 2u);
-  EXPECT_EQ(edges[1].targets, SmallVector<Value>{callee.getArgument(0)});
-  EXPECT_TRUE(getDataFlowEdges(function("main"), {}).empty());
-}
-
-// A call may have fewer operands and results than its callee.
-TEST_F(FunctionsTest, EdgesLeaveOutCallsThatAreTooShort) {
-  parse(R"(
-    #topology = #mpmd.topology<<"a": <["x"=2]>>>
-    func.func @main(%x: tensor<f32>) -> tensor<f32>
-        attributes {topology = #topology} {
-      %0 = mpmd.call @callee(%x) : (tensor<f32>) -> tensor<f32>
-      return %0 : tensor<f32>
-    }
-    func.func private @callee(%x: tensor<f32>, %y: tensor<f32>)
-        -> (tensor<f32>, tensor<f32>) {
-      return %x, %y : tensor<f32>, tensor<f32>
-    })");
-  func::FuncOp callee = function("callee");
-  SmallVector<DataFlowEdge> edges =
-      getDataFlowEdges(callee, getCallOps(callee));
-  ASSERT_EQ(edges.size(), 4u);
-  EXPECT_TRUE(edges[1].targets.empty());
-  EXPECT_TRUE(edges[3].sources.empty());
 }
