@@ -171,40 +171,39 @@ static void readOrigins(ArrayAttr list, ExportedProgram::Origins &origins) {
 
 LogicalResult Describer::addCall(FragmentCallOp call) {
   unsigned mesh = meshIds.lookup(call.getMeshName());
-  ExportedProgram::Item item;
   FailureOr<unsigned> fragmentId = getFragment(call, mesh);
   if (failed(fragmentId))
     return failure();
-  item.fragment = *fragmentId;
-  if (function->hasAttr(kKeepsCountersAttr))
-    item.counter = getCallCounter(call);
-  item.fromMesh = item.toMesh = mesh;
-  ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  auto kind = std::make_shared<ExportedProgram::ItemKind>();
+  kind->fragment = *fragmentId;
+  kind->fromMesh = kind->toMesh = mesh;
+  ExportedProgram::Fragment &fragment = program.fragments[*fragmentId];
   ++fragment.calls;
-  readOrigins(call.getOrigin(), item);
+  readOrigins(call.getOrigin(), *kind);
   FailureOr<SmallVector<OverlappedPart>> parts = getOverlappedParts(call);
   if (failed(parts))
     return failure();
   for (const OverlappedPart &part : *parts) {
-    ExportedProgram::Part &added = item.parts.emplace_back();
+    ExportedProgram::Part &added = kind->parts.emplace_back();
     readOrigins(part.origin, added);
     added.numResults = part.numResults;
   }
-  item.isRemat = call->hasAttr(kRematAttr);
+  kind->isRemat = call->hasAttr(kRematAttr);
+  kind->location = getSourceText(call.getLoc());
+  ExportedProgram::Item item;
+  if (function->hasAttr(kKeepsCountersAttr))
+    item.counter = getCallCounter(call);
   item.operands.reserve(call.getTensors().size());
-  item.results.reserve(call->getNumResults());
   for (Value operand : call.getTensors())
     item.operands.push_back(valueIds.lookup(operand));
-  for (OpResult result : call.getResults()) {
-    FailureOr<unsigned> id =
-        addValue(result, fragment.results[result.getResultNumber()].memoryKind);
-    if (failed(id))
+  item.results.first = program.values.size();
+  item.results.count = call->getNumResults();
+  for (OpResult result : call.getResults())
+    if (failed(addValue(result,
+                        fragment.results[result.getResultNumber()].memoryKind)))
       return failure();
-    item.results.push_back(*id);
-  }
-  item.location = getSourceText(call.getLoc());
-  program.meshes[mesh].items.push_back(program.items.size());
-  program.items.push_back(std::move(item));
+  item.kind = std::move(kind);
+  program.addItem(std::move(item));
   return success();
 }
 
@@ -214,18 +213,17 @@ LogicalResult Describer::addTransfer(TransferOp transfer) {
     return failure();
   ExportedProgram::Item item;
   item.operands = {valueIds.lookup(transfer.getTensor())};
-  item.results = {*id};
-  item.fromMesh = program.values[item.operands.front()].mesh;
-  item.toMesh = program.values[item.results.front()].mesh;
-  item.isDelayed = transfer->hasAttr(kDelayedAttr);
+  item.results = {*id, 1};
+  auto kind = std::make_shared<ExportedProgram::ItemKind>();
+  kind->fromMesh = program.values[item.operands.front()].mesh;
+  kind->toMesh = program.values[*id].mesh;
+  kind->isDelayed = transfer->hasAttr(kDelayedAttr);
   if (auto beside = transfer->getAttrOfType<IntegerAttr>(kBesideAttr))
-    item.beside = beside.getInt();
-  item.isAwaited = transfer->hasAttr(kAwaitedAttr);
-  item.location = getSourceText(transfer.getLoc());
-  program.meshes[item.fromMesh].items.push_back(program.items.size());
-  if (item.toMesh != item.fromMesh)
-    program.meshes[item.toMesh].items.push_back(program.items.size());
-  program.items.push_back(std::move(item));
+    kind->beside = beside.getInt();
+  kind->isAwaited = transfer->hasAttr(kAwaitedAttr);
+  kind->location = getSourceText(transfer.getLoc());
+  item.kind = std::move(kind);
+  program.addItem(std::move(item));
   return success();
 }
 
@@ -243,16 +241,32 @@ void Describer::addOutputs(Operation *terminator) {
 // What follows from the items
 //===----------------------------------------------------------------------===//
 
+void ExportedProgram::addItem(Item item) {
+  unsigned index = items.size(), from = item->fromMesh, to = item->toMesh;
+  meshes[from].items.push_back(index);
+  if (to != from)
+    meshes[to].items.push_back(index);
+  items.push_back(std::move(item));
+}
+
 /// Outputs are live to the end. What nothing reads ends with the item that makes it.
 static void addLastUses(ExportedProgram &program) {
   constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
   std::vector<unsigned> last(program.values.size(), kNever);
-  for (auto [index, item] : llvm::enumerate(program.items))
-    for (ArrayRef<unsigned> values : {item.results, item.operands})
-      for (unsigned value : values)
-        last[value] = index;
+  for (auto [index, item] : llvm::enumerate(program.items)) {
+    for (unsigned value : item.results)
+      last[value] = index;
+    for (unsigned value : item.operands)
+      last[value] = index;
+  }
   for (const ExportedProgram::Boundary &output : program.outputs)
     last[output.value] = kNever;
+  std::vector<unsigned> numEnding(program.items.size());
+  for (unsigned index : last)
+    if (index != kNever)
+      ++numEnding[index];
+  for (auto [item, count] : llvm::zip_equal(program.items, numEnding))
+    item.lastUses.reserve(count);
   // By value, so that each list is sorted.
   for (auto [value, index] : llvm::enumerate(last))
     if (index != kNever)
@@ -266,14 +280,14 @@ static void holdDeparting(ExportedProgram &program) {
     SmallVector<std::pair<int64_t, unsigned>> departing, awaited;
     for (unsigned index : mesh.items) {
       ExportedProgram::Item &item = program.items[index];
-      if (item.isAwaited && item.fromMesh == number)
-        awaited.emplace_back(item.beside, item.results.front());
-      if (item.beside > 0 && item.fromMesh == number) {
+      if (item->isAwaited && item->fromMesh == number)
+        awaited.emplace_back(item->beside, item.results.front());
+      if (item->beside > 0 && item->fromMesh == number) {
         for (unsigned value : item.lastUses)
-          departing.emplace_back(item.beside, value);
+          departing.emplace_back(item->beside, value);
         item.lastUses.clear();
       }
-      if (!item.fragment)
+      if (!item->fragment)
         continue;
       llvm::erase_if(awaited, [&](auto &waiting) {
         if (waiting.first-- > 0)

@@ -14,6 +14,9 @@
 #include "meshwright/Cost/CustomCost.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SmallVector.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -98,12 +101,11 @@ struct ExportedProgram {
   struct Part : Origins {
     unsigned numResults; ///< Those of the first part come first.
   };
-  /// A call of a fragment's program, or a transfer.
-  struct Item : Origins {
+  /// A call of a fragment's program, or a transfer, whatever the values that it reads and
+  /// makes; those that items of one kind make are of the same kinds.
+  struct ItemKind : Origins {
     std::optional<unsigned> fragment; ///< Calls only.
-    /// Of a call: its microbatch, if its function says that it keeps counters.
-    std::optional<unsigned> counter;
-    unsigned fromMesh, toMesh; ///< The same for calls.
+    unsigned fromMesh, toMesh;        ///< The same for calls.
     bool isRemat = false;
     /// Of a transfer: starts when the calls before it on its mesh have ended.
     bool isDelayed = false;
@@ -111,17 +113,36 @@ struct ExportedProgram {
     /// one after those waits for it.
     int64_t beside = 0;
     bool isAwaited = false;
-    /// Of a call: what has to be on the host before it is issued.
-    std::vector<unsigned> awaits;
     /// Of a call of an overlapped pair: its two parts, in the order in which they
     /// would run.
     std::vector<Part> parts;
-    std::vector<unsigned> operands;
-    std::vector<unsigned> results;
+    std::string location; ///< "file:line:column", empty if unknown.
+  };
+  /// The values that an item makes, which are numbered one after the other.
+  struct Results {
+    unsigned first = 0, count = 0;
+
+    bool empty() const { return count == 0; }
+    size_t size() const { return count; }
+    unsigned front() const { return first; }
+    unsigned operator[](size_t index) const { return first + index; }
+    auto begin() const { return llvm::seq(first, first + count).begin(); }
+    auto end() const { return llvm::seq(first, first + count).end(); }
+  };
+  /// An item of a kind, which those of all microbatches share. Most lists are short.
+  struct Item {
+    std::shared_ptr<const ItemKind> kind;
+    /// Of a call: its microbatch, if its function says that it keeps counters.
+    std::optional<unsigned> counter;
+    Results results;
+    llvm::SmallVector<unsigned, 2> operands;
     /// Values that nothing reads after this item and that are not outputs. A call has
     /// those that leave for the host while it runs.
-    std::vector<unsigned> lastUses;
-    std::string location; ///< "file:line:column", empty if unknown.
+    llvm::SmallVector<unsigned, 2> lastUses;
+    /// Of a call: what has to be on the host before it is issued.
+    std::vector<unsigned> awaits;
+
+    const ItemKind *operator->() const { return kind.get(); }
   };
 
   std::string name; ///< Of the module.
@@ -135,6 +156,9 @@ struct ExportedProgram {
   bool isInStartOrder = false;
   /// Positions of the items, in the order to issue them (IssueOrder.h).
   std::vector<unsigned> issueOrder;
+
+  /// Appends an item, also to those of its meshes.
+  void addItem(Item item);
 };
 
 /// Describes an exported MPMD function. Emits an error if it holds anything

@@ -43,21 +43,21 @@ std::vector<unsigned> meshwright::findIssueOrder(const ExportedProgram &program,
   std::vector<double> starts;
   for (unsigned index : sorted) {
     const ExportedProgram::Item &item = program.items[index];
-    double start = std::max(last[item.fromMesh], last[item.toMesh]);
+    double start = std::max(last[item->fromMesh], last[item->toMesh]);
     for (unsigned value : item.operands)
       start = std::max(start, ready[value]);
     double stop = start;
-    if (item.fragment) {
-      start = std::max(start, free[item.toMesh]);
-      stop = start + costs[*item.fragment];
-      free[item.toMesh] = stop;
+    if (item->fragment) {
+      start = std::max(start, free[item->toMesh]);
+      stop = start + costs[*item->fragment];
+      free[item->toMesh] = stop;
       if (!sharing.empty())
-        for (unsigned other : sharing[item.toMesh])
+        for (unsigned other : sharing[item->toMesh])
           free[other] = stop;
     }
     for (unsigned value : item.results)
       ready[value] = stop;
-    last[item.fromMesh] = last[item.toMesh] = start;
+    last[item->fromMesh] = last[item->toMesh] = start;
     starts.push_back(start);
   }
   auto places = llvm::to_vector(llvm::seq<size_t>(0, sorted.size()));

@@ -45,7 +45,8 @@ static void writeCount(OStream &json, StringRef key, double count) {
     json.attribute(key, count);
 }
 
-static void writeIds(OStream &json, StringRef key, ArrayRef<unsigned> ids) {
+template <typename List>
+static void writeIds(OStream &json, StringRef key, const List &ids) {
   json.attributeArray(key, [&] {
     for (unsigned id : ids)
       json.value(id);
@@ -218,40 +219,40 @@ static void writeFragment(
 static void writeCall(OStream &json, const ExportedProgram &program,
                       const ExportedProgram::Item &item) {
   json.attribute("kind", "call");
-  writeText(json, "mesh", program.meshes[item.fromMesh].name);
-  json.attribute("fragment", *item.fragment);
+  writeText(json, "mesh", program.meshes[item->fromMesh].name);
+  json.attribute("fragment", *item->fragment);
   auto writeOrigins = [&](const ExportedProgram::Origins &origins) {
     json.attributeArray("origins", [&] {
       for (const std::string &origin : origins.origins)
         writeText(json, origin);
     });
   };
-  writeOrigins(item);
-  if (!item.parts.empty())
+  writeOrigins(*item.kind);
+  if (!item->parts.empty())
     json.attributeArray("overlapped", [&] {
-      for (const ExportedProgram::Part &part : item.parts)
+      for (const ExportedProgram::Part &part : item->parts)
         json.object([&] {
           writeOrigins(part);
           json.attribute("results", part.numResults);
         });
     });
-  json.attribute("remat", item.isRemat);
+  json.attribute("remat", item->isRemat);
 }
 
 static void writeTransfer(OStream &json, const ExportedProgram &program,
                           const ExportedProgram::Item &item) {
   json.attribute("kind", "transfer");
-  writeText(json, "from", program.meshes[item.fromMesh].name);
-  writeText(json, "to", program.meshes[item.toMesh].name);
+  writeText(json, "from", program.meshes[item->fromMesh].name);
+  writeText(json, "to", program.meshes[item->toMesh].name);
   writeCount(json, "bytes", program.values[item.results.front()].bytes);
-  if (item.isDelayed)
+  if (item->isDelayed)
     json.attribute("delayed", true);
 }
 
 static void writeItem(OStream &json, const ExportedProgram &program,
                       const ExportedProgram::Item &item) {
   json.object([&] {
-    if (item.fragment) {
+    if (item->fragment) {
       writeCall(json, program, item);
       writeIds(json, "operands", item.operands);
       writeIds(json, "results", item.results);
@@ -263,7 +264,7 @@ static void writeItem(OStream &json, const ExportedProgram &program,
       json.attribute("result", item.results.front());
     }
     writeIds(json, "last_uses", item.lastUses);
-    writeTextOrNull(json, "location", item.location);
+    writeTextOrNull(json, "location", item->location);
   });
 }
 
@@ -383,11 +384,19 @@ void RangeWriter::findClasses() {
   for (const ExportedProgram::Fragment &fragment : program.fragments)
     findClasses(fragment);
   llvm::StringMap<unsigned> known;
-  for (const ExportedProgram::Item &item : program.items) {
+  auto findClass = [&](const ExportedProgram::Item &item) {
     auto [entry, isNew] = known.try_emplace(makeKey(item), 0);
     if (isNew)
       entry->second = addClass(
           itemClasses, [&](OStream &out) { writeItemClass(out, item); });
+    return entry->second;
+  };
+  llvm::DenseMap<const ExportedProgram::ItemKind *, unsigned> classOfItemKind;
+  classOfItem.reserve(program.items.size());
+  for (const ExportedProgram::Item &item : program.items) {
+    auto [entry, isNew] = classOfItemKind.try_emplace(item.kind.get());
+    if (isNew)
+      entry->second = findClass(item);
     classOfItem.push_back(entry->second);
   }
 }
@@ -408,26 +417,26 @@ std::string RangeWriter::makeKey(const ExportedProgram::Item &item) const {
     for (const std::string &origin : origins.origins)
       addText(origin);
   };
-  addNumber(item.fragment ? *item.fragment + 1 : 0);
-  addNumber(item.fromMesh);
-  addNumber(item.toMesh);
-  addNumber(2 * item.isRemat + item.isDelayed);
-  addOrigins(item);
-  addNumber(item.parts.size());
-  for (const ExportedProgram::Part &part : item.parts) {
+  addNumber(item->fragment ? *item->fragment + 1 : 0);
+  addNumber(item->fromMesh);
+  addNumber(item->toMesh);
+  addNumber(2 * item->isRemat + item->isDelayed);
+  addOrigins(*item.kind);
+  addNumber(item->parts.size());
+  for (const ExportedProgram::Part &part : item->parts) {
     addOrigins(part);
     addNumber(part.numResults);
   }
   for (unsigned result : item.results)
     addNumber(classOfValue[result]);
-  addText(item.location);
+  addText(item->location);
   return key;
 }
 
 void RangeWriter::writeItemClass(OStream &out,
                                  const ExportedProgram::Item &item) const {
   out.object([&] {
-    if (item.fragment)
+    if (item->fragment)
       writeCall(out, program, item);
     else
       writeTransfer(out, program, item);
@@ -435,7 +444,7 @@ void RangeWriter::writeItemClass(OStream &out,
       for (unsigned result : item.results)
         out.value(classOfValue[result]);
     });
-    writeTextOrNull(out, "location", item.location);
+    writeTextOrNull(out, "location", item->location);
   });
 }
 

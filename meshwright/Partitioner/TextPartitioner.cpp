@@ -368,7 +368,7 @@ TextSession::State::repeat(FailureOr<PartitionResult> &partitioned) {
   if (succeeded(partitioned))
     numWarnings = llvm::count_if(
         partitioned->program->items, [](const ExportedProgram::Item &item) {
-          return item.fragment && item.origins.empty() && !item.counter;
+          return item->fragment && item->origins.empty() && !item.counter;
         });
   llvm::erase_if(diagnostics, [](const TextDiagnostic &diagnostic) {
     return StringRef(diagnostic.text).contains(kSubstitutePrefix);

@@ -81,7 +81,7 @@ void WorkloadMaker::takeRoles() {
   std::vector<ItemRole> ofParts = findRoles(split->program);
   for (auto [index, item] : llvm::enumerate(program.items)) {
     ItemRole &role = roles.emplace_back(ofParts[split->firstItem[index]]);
-    if (!item.parts.empty())
+    if (!item->parts.empty())
       role.kind = ItemKind::Overlapped;
   }
 }
@@ -92,12 +92,12 @@ FailureOr<double> WorkloadMaker::findHidden(uint32_t index,
                                             const FragmentCost &cost) {
   if (!split)
     return 0.0;
-  if (program.items[index].parts.empty())
+  if (program.items[index]->parts.empty())
     return getHiddenSeconds(cost, times.costs.getDevice());
   std::vector<FragmentCost> parts;
   for (unsigned own = split->firstItem[index];
        own < split->firstItem[index + 1]; ++own) {
-    unsigned fragment = *split->program.items[own].fragment;
+    unsigned fragment = *split->program.items[own]->fragment;
     FailureOr<FragmentCost> cost =
         times.costs.estimate(split->program.fragments[fragment].function);
     if (failed(cost))
@@ -123,7 +123,7 @@ void WorkloadMaker::addMeshes() {
   workload.queues.resize(numMeshes);
   for (const ExportedProgram::Mesh &mesh : program.meshes)
     for (unsigned item : mesh.items)
-      if (program.items[item].fragment)
+      if (program.items[item]->fragment)
         workload.queues[&mesh - program.meshes.data()].push_back(item);
   const Device &device = getDevice();
   workload.peakFlops = device.bf16 ? *device.bf16 : device.f32.value_or(0);
@@ -155,10 +155,10 @@ std::vector<llvm::StringRef> WorkloadMaker::findLayouts() {
     for (const ExportedProgram::Boundary &end : *ends)
       note(end.value, end.slot);
   for (const Item &item : program.items) {
-    if (!item.fragment)
+    if (!item->fragment)
       continue;
     const ExportedProgram::Fragment &fragment =
-        program.fragments[*item.fragment];
+        program.fragments[*item->fragment];
     for (auto [value, slot] : llvm::zip(item.operands, fragment.arguments))
       note(value, slot);
     for (auto [value, slot] : llvm::zip(item.results, fragment.results))
@@ -186,12 +186,13 @@ void WorkloadMaker::addValues() {
 
 Ticks WorkloadMaker::findDuration(const Item &item, const FragmentCost &cost,
                                   double hidden) {
-  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
-  std::string mesh = program.meshes[item.toMesh].name;
+  const ExportedProgram::Fragment &fragment =
+      program.fragments[*item->fragment];
+  std::string mesh = program.meshes[item->toMesh].name;
   std::string name = func::FuncOp(fragment.function).getSymName().str();
   if (times.profile) {
     if (std::optional<double> seconds = times.profile->findSeconds(
-            name, mesh, item.origins, fragment.flops))
+            name, mesh, item->origins, fragment.flops))
       return toTicks(*seconds);
     missing.insert(name + " on mesh " + mesh);
   }
@@ -222,10 +223,11 @@ WorkloadMaker::findCompiled(const ExportedProgram::Fragment &fragment) {
 void WorkloadMaker::addCode() {
   std::set<std::pair<uint32_t, unsigned>> seen;
   for (const Item &item : program.items) {
-    if (!item.fragment || !seen.insert({item.toMesh, *item.fragment}).second)
+    if (!item->fragment || !seen.insert({item->toMesh, *item->fragment}).second)
       continue;
-    if (const auto *found = findCompiled(program.fragments[*item.fragment]))
-      addCount(result.workload.meshes[item.toMesh].codeBytes, found->codeBytes);
+    if (const auto *found = findCompiled(program.fragments[*item->fragment]))
+      addCount(result.workload.meshes[item->toMesh].codeBytes,
+               found->codeBytes);
   }
 }
 
@@ -233,11 +235,12 @@ FailureOr<uint32_t> WorkloadMaker::getRun(uint32_t index) {
   const Item &item = program.items[index];
   const ItemRole &role = roles[index];
   auto [entry, isNew] = runs.try_emplace(
-      {*item.fragment, role.stage, role.kind, item.origins, item.isRemat},
+      {*item->fragment, role.stage, role.kind, item->origins, item->isRemat},
       result.workload.activities.size());
   if (!isNew)
     return entry->second;
-  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  const ExportedProgram::Fragment &fragment =
+      program.fragments[*item->fragment];
   FailureOr<FragmentCost> cost = times.costs.estimate(fragment.function);
   if (failed(cost))
     return failure();
@@ -248,17 +251,17 @@ FailureOr<uint32_t> WorkloadMaker::getRun(uint32_t index) {
   result.unknownLoops += cost->unknownLoops;
   Workload::Activity &activity = result.workload.activities.emplace_back();
   activity.kind = role.kind;
-  activity.mesh = activity.source = item.toMesh;
+  activity.mesh = activity.source = item->toMesh;
   activity.stage = role.stage;
   activity.name = func::FuncOp(fragment.function).getSymName().str();
-  activity.origins = item.origins;
+  activity.origins = item->origins;
   activity.duration = findDuration(item, *cost, *hidden);
   activity.exchanging =
       std::min(activity.duration, toTicks(cost->collectiveSeconds));
   activity.temporaryBytes = roundCount(cost->temporaryBytes);
   if (const CompiledMetrics::Fragment *compiled = findCompiled(fragment))
     activity.temporaryBytes = compiled->temporaryBytes;
-  activity.flops = item.isRemat ? 0 : cost->total.flops;
+  activity.flops = item->isRemat ? 0 : cost->total.flops;
   return entry->second;
 }
 
@@ -268,8 +271,8 @@ void WorkloadMaker::countTraffic(const Item &item, const FragmentCost &cost) {
         collective.axes.empty() ? "listed" : llvm::join(collective.axes, ", ");
     llvm::erase(axes, '"'); // As MLIR writes them: "x":(1)2.
     llvm::StringRef kind = getName(collective.kind);
-    Workload::Traffic &sum = traffic[{item.toMesh, axes, kind.str()}];
-    sum.mesh = item.toMesh;
+    Workload::Traffic &sum = traffic[{item->toMesh, axes, kind.str()}];
+    sum.mesh = item->toMesh;
     sum.axes = axes;
     sum.kind = kind.str();
     sum.count += collective.count;
@@ -283,7 +286,8 @@ LogicalResult WorkloadMaker::addCall(uint32_t index) {
   FailureOr<uint32_t> activity = getRun(index);
   if (failed(activity))
     return failure();
-  const ExportedProgram::Fragment &fragment = program.fragments[*item.fragment];
+  const ExportedProgram::Fragment &fragment =
+      program.fragments[*item->fragment];
   countTraffic(item, *times.costs.estimate(fragment.function));
   Workload &workload = result.workload;
   workload.items.push_back({*activity, roles[index].microbatch});
@@ -302,7 +306,7 @@ LogicalResult WorkloadMaker::addCall(uint32_t index) {
 /// for the last of what has to be on the host.
 void WorkloadMaker::addDelays() {
   if (llvm::none_of(program.items, [](const Item &item) {
-        return item.isDelayed || !item.awaits.empty();
+        return item->isDelayed || !item.awaits.empty();
       }))
     return;
   Workload &workload = result.workload;
@@ -311,14 +315,14 @@ void WorkloadMaker::addDelays() {
     uint32_t last = kNoItem;
     for (unsigned index : mesh.items) {
       const Item &item = program.items[index];
-      if (item.fragment) {
+      if (item->fragment) {
         last = index;
         for (unsigned value : item.awaits) {
           uint32_t copy = workload.values[value].producer;
           uint32_t &after = workload.after[index];
           after = after == kNoItem ? copy : std::max(after, copy);
         }
-      } else if (item.isDelayed && item.toMesh == number)
+      } else if (item->isDelayed && item->toMesh == number)
         workload.after[index] = last;
     }
   }
@@ -327,7 +331,7 @@ void WorkloadMaker::addDelays() {
 HostWay WorkloadMaker::findHostWay(const Item &item) const {
   bool fromHost = isOnHost(program.values[item.operands.front()]);
   bool toHost = isOnHost(program.values[item.results.front()]);
-  if (item.fromMesh != item.toMesh || fromHost == toHost)
+  if (item->fromMesh != item->toMesh || fromHost == toHost)
     return HostWay::None;
   return toHost ? HostWay::There : HostWay::Back;
 }
@@ -337,12 +341,13 @@ Route WorkloadMaker::findRoute(const Item &item) const {
   const auto &to = program.values[item.results.front()];
   if (isOnHost(from) || isOnHost(to))
     return Route::Host;
-  if (item.fromMesh == item.toMesh)
+  if (item->fromMesh == item->toMesh)
     return from.sharding == to.sharding ? Route::SameDevices : Route::Domain;
   auto getRange = [&](unsigned mesh) {
     return DeviceRange{firstDevice[mesh], result.workload.meshes[mesh].devices};
   };
-  return getRoute(getRange(item.fromMesh), getRange(item.toMesh), getDevice());
+  return getRoute(getRange(item->fromMesh), getRange(item->toMesh),
+                  getDevice());
 }
 
 void WorkloadMaker::setTransferTimes(const Item &item,
@@ -353,7 +358,7 @@ void WorkloadMaker::setTransferTimes(const Item &item,
     const auto &meshes = result.workload.meshes;
     double bytes = countTransferBytes(
         static_cast<double>(program.values[item.results.front()].deviceBytes),
-        meshes[item.fromMesh].devices, meshes[item.toMesh].devices);
+        meshes[item->fromMesh].devices, meshes[item->toMesh].devices);
     activity.latency = toTicks(device.latency);
     activity.duration =
         toTicks(getTransferTime(bytes, device, route) - device.latency);
@@ -362,7 +367,8 @@ void WorkloadMaker::setTransferTimes(const Item &item,
     return;
   // What was measured has both in one; links are busy as long as is known.
   if (std::optional<double> seconds = times.profile->findTransferSeconds(
-          program.meshes[item.fromMesh].name, program.meshes[item.toMesh].name,
+          program.meshes[item->fromMesh].name,
+          program.meshes[item->toMesh].name,
           static_cast<double>(activity.bytes))) {
     Ticks measured = toTicks(*seconds);
     activity.duration = std::min(activity.duration, measured);
@@ -378,11 +384,11 @@ void WorkloadMaker::addTransfer(uint32_t index) {
   Workload::Activity activity;
   activity.kind = roles[index].kind;
   activity.hostWay = findHostWay(item);
-  activity.source = item.fromMesh;
-  activity.mesh = item.toMesh;
+  activity.source = item->fromMesh;
+  activity.mesh = item->toMesh;
   activity.stage = roles[index].stage;
-  activity.name = program.meshes[item.fromMesh].name + " -> " +
-                  program.meshes[item.toMesh].name;
+  activity.name = program.meshes[item->fromMesh].name + " -> " +
+                  program.meshes[item->toMesh].name;
   activity.bytes = program.values[item.results.front()].bytes;
   setTransferTimes(item, activity);
   workload.activities.push_back(std::move(activity));
@@ -397,7 +403,7 @@ FailureOr<ProgramWorkload> WorkloadMaker::build() {
   addCode();
   addDelays();
   for (uint32_t index = 0; index < program.items.size(); ++index) {
-    if (!program.items[index].fragment)
+    if (!program.items[index]->fragment)
       addTransfer(index);
     else if (failed(addCall(index)))
       return failure();

@@ -33,13 +33,13 @@ protected:
   }
   unsigned addItem(std::optional<unsigned> fragment, unsigned from, unsigned to,
                    unsigned operand) {
-    ExportedProgram::Item &item = program.items.emplace_back();
-    item.fragment = fragment;
-    item.fromMesh = from;
-    item.toMesh = to;
-    item.operands = {operand};
-    item.results = {addValue(to)};
-    return item.results.front();
+    auto kind = std::make_shared<ExportedProgram::ItemKind>();
+    kind->fragment = fragment;
+    kind->fromMesh = from;
+    kind->toMesh = to;
+    unsigned result = addValue(to);
+    program.addItem({kind, std::nullopt, {result, 1}, {operand}, {}, {}});
+    return result;
   }
   /// Calls of a fragment, each on the result of the one before.
   void addChain(unsigned mesh, double flops, unsigned length) {

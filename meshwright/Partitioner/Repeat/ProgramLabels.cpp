@@ -21,15 +21,15 @@ using Item = ExportedProgram::Item;
 //===----------------------------------------------------------------------===//
 
 static bool isSubstituteCall(const Item &item) {
-  return item.fragment && item.originNames.size() == 1 &&
-         StringRef(item.originNames.front()).starts_with(kSubstitutePrefix);
+  return item->fragment && item->originNames.size() == 1 &&
+         StringRef(item->originNames.front()).starts_with(kSubstitutePrefix);
 }
 
 /// Its function is one call, of which the operands and results are, for each queue, those
 /// of the microbatches that are left out.
 bool ProgramLabels::addSubstitute(unsigned index) {
   const Item &item = program.items[index];
-  func::FuncOp function = program.fragments[*item.fragment].function;
+  func::FuncOp function = program.fragments[*item->fragment].function;
   auto calls = function.front().getOps<stablehlo::CustomCallOp>();
   if (function.front().getOperations().size() != 2 || calls.empty())
     return false;
@@ -46,7 +46,7 @@ bool ProgramLabels::addSubstitute(unsigned index) {
         return false;
       column.push_back(item.operands[argument.getArgNumber()]);
       auto maker = makers[column.back()];
-      if (maker && !program.items[maker->first].fragment) {
+      if (maker && !program.items[maker->first]->fragment) {
         sent.push_back(program.items[maker->first].operands.front());
         isSubstitute[maker->first] = true;
       }
@@ -72,11 +72,11 @@ bool ProgramLabels::addSubstitute(unsigned index) {
     for (unsigned reader : readers[value]) {
       const Item &transfer = program.items[reader];
       auto found = given.find(value);
-      if (transfer.fragment || found == given.end())
+      if (transfer->fragment || found == given.end())
         continue;
       auto [number, microbatch] = found->second;
       auto [known, isNew] =
-          sentOn.try_emplace({number, transfer.toMesh}, numGiven);
+          sentOn.try_emplace({number, transfer->toMesh}, numGiven);
       numGiven += isNew;
       given[transfer.results.front()] = {known->second, microbatch};
       isSubstitute[reader] = true;
@@ -129,8 +129,8 @@ RepeatedEntry ProgramLabels::labelCall(unsigned index) {
   if (!item.counter)
     return addEntry("once" + std::to_string(index), RepeatedEntry::kOnce);
   std::string kind =
-      "call " + std::to_string(*item.fragment) + " " + item.location;
-  for (const std::string &origin : item.origins)
+      "call " + std::to_string(*item->fragment) + " " + item->location;
+  for (const std::string &origin : item->origins)
     kind += " " + origin;
   return addEntry(kind, *item.counter);
 }
@@ -155,7 +155,8 @@ RepeatedEntry ProgramLabels::labelTransfer(unsigned index) {
   RepeatedEntry made = {0, RepeatedEntry::kOnce};
   if (maker)
     made = entries[maker->first];
-  std::string kind = " to " + std::to_string(item.toMesh) + " " + item.location;
+  std::string kind =
+      " to " + std::to_string(item->toMesh) + " " + item->location;
   if (made.microbatch != RepeatedEntry::kOnce)
     return addEntry("send " + std::to_string(made.kind) + "." +
                         std::to_string(maker->second) + kind,
@@ -171,7 +172,7 @@ RepeatedEntry ProgramLabels::labelTransfer(unsigned index) {
   kind += " of " + std::to_string(program.values.getKindOfEach()[operand]);
   for (unsigned value : item.results)
     for (unsigned reader : readers[value])
-      kind += " for " + std::to_string(*program.items[reader].fragment);
+      kind += " for " + std::to_string(*program.items[reader]->fragment);
   return addEntry("deal" + kind, *reader);
 }
 
@@ -182,7 +183,7 @@ void ProgramLabels::labelItems() {
       continue;
     }
     RepeatedEntry entry =
-        item.fragment ? labelCall(index) : labelTransfer(index);
+        item->fragment ? labelCall(index) : labelTransfer(index);
     items[entry.kind][entry.microbatch] = index;
     entries.push_back(entry);
     order.push_back(entry);
@@ -207,20 +208,21 @@ ValueSource ProgramLabels::describe(unsigned value) const {
 /// Whether two items of a kind differ in nothing but what they read.
 bool ProgramLabels::isTheSame(unsigned index, unsigned otherIndex) const {
   const Item &item = program.items[index], &other = program.items[otherIndex];
-  auto haveSameKinds = [&](ArrayRef<unsigned> values,
-                           ArrayRef<unsigned> others) {
+  auto haveSameKinds = [&](const auto &values, const auto &others) {
     ArrayRef<unsigned> kinds = program.values.getKindOfEach();
     return values.size() == others.size() &&
            llvm::all_of(llvm::zip(values, others), [&](auto pair) {
              return kinds[std::get<0>(pair)] == kinds[std::get<1>(pair)];
            });
   };
-  return item.fragment == other.fragment && item.fromMesh == other.fromMesh &&
-         item.toMesh == other.toMesh && item.isRemat == other.isRemat &&
-         item.isDelayed == other.isDelayed && item.beside == other.beside &&
-         item.isAwaited == other.isAwaited && item.origins == other.origins &&
-         item.location == other.location && item.parts.empty() &&
-         other.parts.empty() && haveSameKinds(item.operands, other.operands) &&
+  return item->fragment == other->fragment &&
+         item->fromMesh == other->fromMesh && item->toMesh == other->toMesh &&
+         item->isRemat == other->isRemat &&
+         item->isDelayed == other->isDelayed && item->beside == other->beside &&
+         item->isAwaited == other->isAwaited &&
+         item->origins == other->origins && item->location == other->location &&
+         item->parts.empty() && other->parts.empty() &&
+         haveSameKinds(item.operands, other.operands) &&
          haveSameKinds(item.results, other.results);
 }
 
@@ -554,11 +556,11 @@ void ProgramLabels::findNumbers() {
   callRanges.resize(program.fragments.size());
   substituteNumbers.emplace();
   for (const Item &item : program.items) {
-    if (item.fragment && item.counter)
-      callRanges[*item.fragment].add(*item.counter);
+    if (item->fragment && item.counter)
+      callRanges[*item->fragment].add(*item.counter);
     if (!isSubstituteCall(item))
       continue;
-    func::FuncOp function = program.fragments[*item.fragment].function;
+    func::FuncOp function = program.fragments[*item->fragment].function;
     StringRef name = function.getSymName();
     std::optional<unsigned> number = consumeNumber(name);
     if (!number) {

@@ -14,6 +14,7 @@ using namespace mlir;
 using namespace meshwright;
 
 using Item = ExportedProgram::Item;
+using ItemKind = ExportedProgram::ItemKind;
 
 namespace {
 /// Makes the whole program.
@@ -31,21 +32,26 @@ private:
   bool addItems(llvm::ArrayRef<RepeatedEntry> order);
   void addItem(RepeatedEntry entry, unsigned like);
   unsigned addKind(unsigned value);
+  unsigned addFragment(unsigned fragment);
+  std::shared_ptr<const ItemKind> addItemKind(unsigned like);
   bool connect(Item &item, RepeatedEntry entry, unsigned like);
   std::optional<unsigned> findValue(const ValueSource &source,
                                     int64_t microbatch) const;
   std::vector<RepeatedCalls> listCalls(llvm::ArrayRef<RepeatedEntry> order,
                                        bool isWhole) const;
-  bool isGivenUpAlike(llvm::ArrayRef<RepeatedEntry> order) const;
+  bool isGivenUpAlike() const;
   bool renameFunctions(llvm::ArrayRef<RepeatedEntry> order);
 
   const ExportedProgram &few;
   const ProgramLabels &labels;
   const RepeatCounts &counts;
   ExportedProgram many;
+  std::vector<unsigned> likes; ///< By new item: one of the few.
   /// By kind and microbatch: the first result. What is there once has one.
   std::vector<std::vector<std::optional<unsigned>>> firstResults;
   std::vector<std::optional<unsigned>> newKinds, newFragments;
+  /// By item of the few.
+  std::vector<std::shared_ptr<const ItemKind>> newItemKinds;
 };
 } // namespace
 
@@ -57,34 +63,46 @@ unsigned Repeater::addKind(unsigned value) {
   return *newKinds[kind];
 }
 
+/// The new fragment of a fragment. They come in the order of their first calls.
+unsigned Repeater::addFragment(unsigned fragment) {
+  std::optional<unsigned> &known = newFragments[fragment];
+  if (!known) {
+    known = many.fragments.size();
+    many.fragments.push_back(few.fragments[fragment]);
+    many.fragments.back().calls = 0;
+  }
+  return *known;
+}
+
+/// The kind of those that are like an item.
+std::shared_ptr<const ItemKind> Repeater::addItemKind(unsigned like) {
+  std::shared_ptr<const ItemKind> &known = newItemKinds[like];
+  if (!known) {
+    auto kind = std::make_shared<ItemKind>(*few.items[like].kind);
+    if (kind->fragment)
+      kind->fragment = addFragment(*kind->fragment);
+    known = std::move(kind);
+  }
+  return known;
+}
+
 void Repeater::addItem(RepeatedEntry entry, unsigned like) {
-  unsigned index = many.items.size();
-  Item &item = many.items.emplace_back(few.items[like]);
-  item.counter = std::nullopt;
-  item.operands.clear();
-  item.lastUses.clear();
-  item.awaits.clear();
-  for (unsigned &result : item.results)
-    result = many.values.add(addKind(result));
+  const Item &old = few.items[like];
+  Item item;
+  item.kind = addItemKind(like);
+  item.operands.reserve(old.operands.size());
+  item.results = {static_cast<unsigned>(many.values.size()), old.results.count};
+  for (unsigned result : old.results)
+    many.values.add(addKind(result));
   if (!item.results.empty()) {
     bool isOnce = entry.microbatch == RepeatedEntry::kOnce;
     auto &ofKind = firstResults[entry.kind];
     ofKind.resize(isOnce ? 1 : counts.many);
     ofKind[isOnce ? 0 : entry.microbatch] = item.results.front();
   }
-  if (item.fragment) {
-    std::optional<unsigned> &known = newFragments[*item.fragment];
-    if (!known) {
-      known = many.fragments.size();
-      many.fragments.push_back(few.fragments[*item.fragment]);
-      many.fragments.back().calls = 0;
-    }
-    item.fragment = known;
-    ++many.fragments[*known].calls;
-  }
-  many.meshes[item.fromMesh].items.push_back(index);
-  if (item.toMesh != item.fromMesh)
-    many.meshes[item.toMesh].items.push_back(index);
+  if (item->fragment)
+    ++many.fragments[*item->fragment].calls;
+  many.addItem(std::move(item));
 }
 
 /// The value that a source is for an item of a microbatch.
@@ -117,7 +135,7 @@ bool Repeater::connect(Item &item, RepeatedEntry entry, unsigned like) {
 }
 
 bool Repeater::addItems(llvm::ArrayRef<RepeatedEntry> order) {
-  llvm::SmallVector<unsigned> likes;
+  likes.reserve(order.size());
   for (RepeatedEntry entry : order) {
     std::optional<unsigned> like = labels.findLike(entry);
     if (!like)
@@ -140,23 +158,23 @@ Repeater::listCalls(llvm::ArrayRef<RepeatedEntry> order, bool isWhole) const {
   for (RepeatedEntry entry : order) {
     std::optional<unsigned> index =
         isWhole ? labels.findLike(entry) : labels.getItem(entry);
-    if (index && few.items[*index].fragment &&
+    if (index && few.items[*index]->fragment &&
         entry.microbatch != RepeatedEntry::kOnce)
-      calls[few.items[*index].fromMesh].push_back(entry);
+      calls[few.items[*index]->fromMesh].push_back(entry);
   }
   return calls;
 }
 
 /// Whether calls read a value for the last time where those do that they are like, whose
 /// function may write over it.
-bool Repeater::isGivenUpAlike(llvm::ArrayRef<RepeatedEntry> order) const {
+bool Repeater::isGivenUpAlike() const {
   auto isLast = [](const Item &item, unsigned operand) {
     return llvm::binary_search(item.lastUses, item.operands[operand]);
   };
-  for (auto [item, entry] : llvm::zip_equal(many.items, order)) {
-    if (!item.fragment)
+  for (auto [item, likeIndex] : llvm::zip_equal(many.items, likes)) {
+    if (!item->fragment)
       continue;
-    const Item &like = few.items[*labels.findLike(entry)];
+    const Item &like = few.items[likeIndex];
     for (unsigned operand : llvm::seq<unsigned>(item.operands.size()))
       if (isLast(item, operand) != isLast(like, operand))
         return false;
@@ -169,8 +187,8 @@ bool Repeater::isGivenUpAlike(llvm::ArrayRef<RepeatedEntry> order) const {
 bool Repeater::renameFunctions(llvm::ArrayRef<RepeatedEntry> order) {
   std::vector<CallRange> calls(many.fragments.size());
   for (auto [item, entry] : llvm::zip_equal(many.items, order))
-    if (item.fragment && entry.microbatch != RepeatedEntry::kOnce)
-      calls[*item.fragment].add(entry.microbatch);
+    if (item->fragment && entry.microbatch != RepeatedEntry::kOnce)
+      calls[*item->fragment].add(entry.microbatch);
   llvm::SmallVector<std::string> names;
   llvm::StringSet<> known;
   for (auto [number, found] : llvm::enumerate(newFragments)) {
@@ -202,6 +220,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
 
   newKinds.resize(few.values.getKinds().size());
   newFragments.resize(few.fragments.size());
+  newItemKinds.resize(few.items.size());
   firstResults.resize(labels.countKinds());
   many.name = few.name;
   many.isInStartOrder = few.isInStartOrder;
@@ -221,7 +240,7 @@ std::optional<ExportedProgram> Repeater::repeat(const OrderMaker &makeOrder,
   }
   completeProgram(many);
   whyNot = "its values are read for the last time by other calls";
-  if (!isGivenUpAlike(*order))
+  if (!isGivenUpAlike())
     return std::nullopt;
 
   whyNot = "the memory that its fragments reserve does not repeat";

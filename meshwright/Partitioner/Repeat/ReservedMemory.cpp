@@ -70,12 +70,12 @@ meshwright::findReservedBytes(const ExportedProgram &program) {
   for (const Item &item : program.items) {
     llvm::SmallSetVector<unsigned, 32> operands(llvm::from_range,
                                                 item.operands);
-    if (item.fragment) {
-      int64_t waiting = alive[item.fromMesh];
+    if (item->fragment) {
+      int64_t waiting = alive[item->fromMesh];
       for (unsigned operand : operands)
         addCount(waiting, -getBits(operand));
-      most[*item.fragment] = std::max(
-          most[*item.fragment], llvm::divideCeilSigned(waiting, kBitsPerByte));
+      most[*item->fragment] = std::max(
+          most[*item->fragment], llvm::divideCeilSigned(waiting, kBitsPerByte));
     }
     for (unsigned operand : operands)
       if (lastReaders[operand] == &item && !isKept.test(operand) &&

@@ -103,17 +103,17 @@ private:
 /// What the scheduler sees of a call; none if it does not order it.
 std::optional<WorkItem> OrderScheduler::getUnit(const Item &item,
                                                 int64_t microbatch) const {
-  if (item.origins.empty() || item.transposeCount > 1)
+  if (item->origins.empty() || item->transposeCount > 1)
     return std::nullopt;
-  StringRef suffix = item.transposeCount == 1 ? "(1)" : "";
-  for (auto [origin, name] : llvm::zip_equal(item.origins, item.originNames))
+  StringRef suffix = item->transposeCount == 1 ? "(1)" : "";
+  for (auto [origin, name] : llvm::zip_equal(item->origins, item->originNames))
     if (origin.size() != name.size() + suffix.size() ||
         !StringRef(origin).ends_with(suffix))
       return std::nullopt;
-  auto stage = stages.find(item.originNames.front());
+  auto stage = stages.find(item->originNames.front());
   if (stage == stages.end())
     return std::nullopt;
-  return WorkItem{item.transposeCount ? WorkKind::Backward : WorkKind::Forward,
+  return WorkItem{item->transposeCount ? WorkKind::Backward : WorkKind::Forward,
                   microbatch, stage->second};
 }
 
@@ -126,7 +126,7 @@ bool OrderScheduler::isAfterLastUnit(unsigned index, int64_t microbatch) {
     std::optional<unsigned> maker = labels.findMaker(operand);
     return maker && last != kNoNode && unitOf[*maker] == last;
   });
-  if (!item.fragment) {
+  if (!item->fragment) {
     unitOf[index] = last;
     return readsLast;
   }
@@ -147,13 +147,13 @@ bool OrderScheduler::classify(RepeatedEntry entry) {
       follows |= !read || followsUnits[read->kind];
     }
   Region region = follows ? Region::After : Region::Before;
-  if (isOnce && item.fragment && item.origins.empty()) {
+  if (isOnce && item->fragment && item->origins.empty()) {
     region = Region::Moved;
     moved.push_back(entry);
-  } else if (!isOnce && (item.fragment || follows)) {
+  } else if (!isOnce && (item->fragment || follows)) {
     region = Region::Microbatch;
     follows = true;
-    if ((item.fragment && !getUnit(item, entry.microbatch)) ||
+    if ((item->fragment && !getUnit(item, entry.microbatch)) ||
         !isAfterLastUnit(index, entry.microbatch))
       return false;
     ofMicrobatch[entry.microbatch].push_back(entry);
@@ -277,9 +277,9 @@ OrderScheduler::findUnitOrder(const Nodes &nodes) const {
     if (!index)
       return std::nullopt;
     const Item &item = few.items[*index];
-    if (!item.fragment)
+    if (!item->fragment)
       continue;
-    MeshUnits &mesh = meshes[item.fromMesh];
+    MeshUnits &mesh = meshes[item->fromMesh];
     mesh.positions.push_back(number);
     mesh.items.push_back(*getUnit(item, entry.microbatch));
   }

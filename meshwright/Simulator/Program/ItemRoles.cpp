@@ -52,10 +52,10 @@ private:
 
 RoleFinder::StageKey
 RoleFinder::getStage(const ExportedProgram::Item &item) const {
-  std::vector<std::string> names = item.originNames;
+  std::vector<std::string> names = item->originNames;
   llvm::sort(names);
   names.erase(llvm::unique(names), names.end());
-  return {item.toMesh, std::move(names)};
+  return {item->toMesh, std::move(names)};
 }
 
 template <typename Predicate>
@@ -92,7 +92,7 @@ void RoleFinder::addBackward(uint32_t index) {
   // Sums of gradients come from other microbatches, activations do not.
   role.microbatch = findMicrobatch(item, [&](uint32_t producer) {
     return isForward(roles[producer]) &&
-           program.items[producer].toMesh == item.toMesh;
+           program.items[producer]->toMesh == item->toMesh;
   });
   if (role.microbatch < 0)
     role.microbatch = findMicrobatch(item, [](uint32_t) { return true; });
@@ -106,13 +106,13 @@ void RoleFinder::addBackward(uint32_t index) {
 void RoleFinder::addCall(uint32_t index) {
   const ExportedProgram::Item &item = program.items[index];
   // Of all microbatches, and of no stage.
-  if (llvm::is_contained(item.originNames, mlir::mpmd::kHoistedOrigin))
+  if (llvm::is_contained(item->originNames, mlir::mpmd::kHoistedOrigin))
     return;
-  if (item.transposeCount > 0)
+  if (item->transposeCount > 0)
     addBackward(index);
-  else if (isBehindBackward[index] && !item.isRemat)
+  else if (isBehindBackward[index] && !item->isRemat)
     roles[index].kind = ItemKind::Optimizer;
-  else if (!item.origins.empty())
+  else if (!item->origins.empty())
     addForward(index);
   if (isBackward(roles[index]))
     isBehindBackward[index] = true;
@@ -123,7 +123,7 @@ void RoleFinder::addTransfer(uint32_t index) {
   ItemRole &role = roles[index];
   bool staysInMemory = program.values[item.operands.front()].memoryKind ==
                        program.values[item.results.front()].memoryKind;
-  role.kind = item.fromMesh == item.toMesh && staysInMemory
+  role.kind = item->fromMesh == item->toMesh && staysInMemory
                   ? ItemKind::Collective
                   : ItemKind::Transfer;
   uint32_t producer = producers[item.operands.front()];
@@ -140,7 +140,7 @@ std::vector<ItemRole> RoleFinder::find() {
       if (uint32_t producer = producers[value]; producer != kNoItem)
         isBehindBackward[index] =
             isBehindBackward[index] || isBehindBackward[producer];
-    if (item.fragment)
+    if (item->fragment)
       addCall(index);
     else
       addTransfer(index);

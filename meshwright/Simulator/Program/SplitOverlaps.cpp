@@ -18,7 +18,7 @@ using Part = ExportedProgram::Part;
 
 bool meshwright::hasOverlaps(const ExportedProgram &program) {
   return llvm::any_of(program.items,
-                      [](const Item &item) { return !item.parts.empty(); });
+                      [](const Item &item) { return !item->parts.empty(); });
 }
 
 namespace {
@@ -115,26 +115,27 @@ const PartOfFragment &Splitter::getPart(unsigned number, Range results) {
 
 void Splitter::addParts(const Item &item) {
   unsigned first = 0;
-  for (const Part &part : item.parts) {
+  for (const Part &part : item->parts) {
     Range results(first, first + part.numResults);
     first = results.second;
-    const PartOfFragment &cut = getPart(*item.fragment, results);
+    const PartOfFragment &cut = getPart(*item->fragment, results);
+    auto kind = std::make_shared<ExportedProgram::ItemKind>();
+    static_cast<ExportedProgram::Origins &>(*kind) = part;
+    kind->fragment = cut.fragment;
+    kind->fromMesh = kind->toMesh = item->toMesh;
+    kind->location = item->location;
     Item own;
-    static_cast<ExportedProgram::Origins &>(own) = part;
-    own.fragment = cut.fragment;
-    own.fromMesh = own.toMesh = item.toMesh;
-    own.location = item.location;
+    own.kind = std::move(kind);
     for (unsigned argument : cut.arguments)
       own.operands.push_back(item.operands[argument]);
-    own.results.assign(item.results.begin() + results.first,
-                       item.results.begin() + results.second);
+    own.results = {item.results[results.first], part.numResults};
     ++result.program.fragments[cut.fragment].calls;
     result.program.items.push_back(std::move(own));
   }
   // What both read is there until the second has read it.
   auto &items = result.program.items;
   Item &before = items[items.size() - 2], &after = items.back();
-  Fragment &fragment = result.program.fragments[*before.fragment];
+  Fragment &fragment = result.program.fragments[*before->fragment];
   for (auto [operand, slot] : llvm::zip(before.operands, fragment.arguments))
     if (llvm::is_contained(after.operands, operand)) {
       slot.isDonated = false;
@@ -145,7 +146,7 @@ void Splitter::addParts(const Item &item) {
 SplitProgram Splitter::split() {
   for (const Item &item : program.items) {
     result.firstItem.push_back(result.program.items.size());
-    if (item.parts.empty())
+    if (item->parts.empty())
       result.program.items.push_back(item);
     else
       addParts(item);
