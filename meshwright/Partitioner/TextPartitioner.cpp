@@ -18,6 +18,7 @@
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ThreadPool.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -141,17 +142,30 @@ static std::string printWithLocations(ModuleOp module) {
   return text;
 }
 
+static void writeSchedule(const ExportedProgram &program, bool givesRanges,
+                          std::string &text) {
+  llvm::raw_string_ostream stream(text);
+  // Millions of short pieces, which a stream of a string appends one by one.
+  stream.SetBufferSize(1 << 16);
+  if (givesRanges && isLargeForJson(program))
+    writeRangedJson(program, stream);
+  else
+    writeJson(program, stream);
+  stream.flush();
+}
+
 static LogicalResult writeExport(const PartitionResult &partitioned,
                                  ModuleOp module, bool givesRanges,
                                  TextResult &result) {
-  llvm::raw_string_ostream programStream(result.program);
-  // Millions of short pieces, which a stream of a string appends one by one.
-  programStream.SetBufferSize(1 << 16);
-  if (givesRanges && isLargeForJson(*partitioned.program))
-    writeRangedJson(*partitioned.program, programStream);
+  auto write = [&] {
+    writeSchedule(*partitioned.program, givesRanges, result.program);
+  };
+  // Of a large program it takes about as long as the fragments, of which it reads the names.
+  llvm::ThreadPoolTaskGroup beside(module.getContext()->getThreadPool());
+  if (isLargeForJson(*partitioned.program))
+    beside.async(write);
   else
-    writeJson(*partitioned.program, programStream);
-  programStream.flush();
+    write();
   SymbolTable symbols(module);
   for (const ExportedProgram::Fragment &fragment :
        partitioned.program->fragments) {
@@ -163,6 +177,7 @@ static LogicalResult writeExport(const PartitionResult &partitioned,
     result.fragments.emplace_back(toUtf8(function.getSymName()),
                                   printWithLocations(**own));
   }
+  beside.wait();
   return success();
 }
 
