@@ -17,6 +17,7 @@ Cost: linear in the equations of the call.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -85,17 +86,20 @@ def _of_last_stage(
     """The losses of the last stage, if that has a gradient; none without stages."""
     is_mark = [bool(eqn.primitive is mark_p or mark_in(eqn)) for eqn in jaxpr.eqns]
     is_back = list(map(is_transposed, jaxpr.eqns))
-    every = sum(1 << at for at, mark in enumerate(is_mark) if mark and not is_back[at])
+    # A bit for each mark, which are few; with one for each operation numbers are long.
+    marks = list(itertools.compress(range(len(is_mark)), is_mark))
+    bit = {at: 1 << number for number, at in enumerate(marks)}
+    every = sum(bit[at] for at in marks if not is_back[at])
     if not every:
         return []
-    # The marks that each value comes after, as bits; the last is for a backward pass.
+    # The marks that each value comes after; the last bit is for a backward pass.
     after: dict[Any, int] = {}
     for at, eqn in enumerate(jaxpr.eqns):
-        bits = is_mark[at] << at | is_back[at] << len(jaxpr.eqns)
+        bits = bit.get(at, 0) | is_back[at] << len(marks)
         for var in compat.variables(eqn.invars):
             bits |= after.get(var, 0)
         after |= dict.fromkeys(eqn.outvars, bits)
-    backward = sum(1 << at for at, mark in enumerate(is_mark) if mark) & ~every
+    backward = sum(bit.values()) & ~every
     sums = [compat.look_up(after, jaxpr.outvars[place], 0) for place in gradients]
     if all(bits & backward for bits in sums):
         return []

@@ -109,7 +109,9 @@ def _visit(jaxpr: Any, shift: Callable[[range, bool], int]) -> Any:
             if new is not body.jaxpr:
                 eqns[at] = with_body(eqn, compat.ClosedJaxpr(new, body.consts))
         elif (numbers := numbers_of(eqn)) is not None:
-            own = [call for number in numbers for call in calls.pop(number, ())]
+            own = []
+            if calls:  # Of a loop there are none, and results are many.
+                own = [call for number in numbers for call in calls.pop(number, ())]
             if own or numbers not in shifts:
                 shifts[numbers] = shift(numbers, not own)
             if moved := shifts[numbers]:
