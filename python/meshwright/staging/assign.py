@@ -33,7 +33,7 @@ from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
 from .recomputed import is_recomputed
-from .terms import Terms, is_float, is_movable, is_number
+from .terms import Terms, is_count, is_float, is_movable, is_number
 
 # Indices by which something is read are this many times smaller than that.
 _FEW = 4
@@ -489,7 +489,7 @@ def complete_positions(
 ) -> None:
     """Counts what no forward operation reads as written where its operands are.
 
-    A number of inputs alone is where these are read, such as the next count of draws
+    A count of inputs alone is where these are read, such as the next number of draws
     of a dropout, for which the forward pass of the next microbatch waits.
     """
     table = flat.table
@@ -502,7 +502,7 @@ def complete_positions(
         if item.transposes or free[index] or position[index] is not None:
             continue
         before = present(map(position.__getitem__, table.operands[index]))
-        if not table.operands[index] and all(map(is_number, item.eqn.outvars)):
+        if not table.operands[index] and all(map(is_count, item.eqn.outvars)):
             before = present(map(first.get, table.reads[index]))
         position[index] = max(before, default=None)
 

@@ -26,7 +26,7 @@ from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .origins import Origins
 from .recomputed import is_recomputed, originals, repeated
-from .terms import is_float, is_number, is_quantized, is_scale
+from .terms import is_count, is_float, is_number, is_quantized, is_scale
 from .twins import find_trained, find_twins
 
 
@@ -244,7 +244,7 @@ class Lining:
             self._twins = {}
             line = self._sorted(forward, waiting)
         line = self._with_terms(self._with_saved(line) if self._twins else line)
-        return self._with_counts(line)
+        return self._with_counts(line, waiting)
 
     def _sorted(
         self, forward: Sequence[int], waiting: Mapping[int, frozenset[object]]
@@ -571,29 +571,38 @@ class Lining:
             for each in (index, *moved.get(index, ()))
         ]
 
-    def _with_counts(self, line: Sequence[int]) -> list[int]:
-        """Puts numbers of inputs alone that nothing reads where these are read first.
+    def _with_counts(
+        self, line: Sequence[int], waiting: Mapping[int, Any]
+    ) -> list[int]:
+        """Puts counts of inputs alone that nothing reads where these are read first.
 
-        Such as the next count of draws of a dropout: the forward pass of the next
-        microbatch waits for it.
+        Such as the next number of draws of a dropout, or the next key: the forward pass
+        of the next microbatch waits for it.
         """
         place = {index: number for number, index in enumerate(line)}
         counts: set[int] = set()
         for index in reversed(line):
             eqn, readers = self._items[index].eqn, self._table.readers[index]
-            atoms = [*compat.variables(eqn.invars), *eqn.outvars]
-            if all(map(is_number, atoms)) and counts.issuperset(place.keys() & readers):
+            is_made = all(map(is_count, eqn.outvars)) and all(
+                is_number(var) or not is_float(var)
+                for var in compat.variables(eqn.invars)
+            )
+            if is_made and counts.issuperset(place.keys() & readers):
                 counts.add(index)
+        movable = waiting.keys() & place.keys()
         first: dict[int, int] = {}
         for index in line:
-            operands = self._table.operands[index]
-            if index not in counts or not first.keys() >= set(operands):
+            operands = set(self._table.operands[index]) - self._copied
+            if index not in counts or not movable.issuperset(operands):
                 continue
-            given = [first[other] for other in operands]
-            for var in self._table.reads[index]:
-                given += self._places(self._var_readers[var], place, counts)
-            if given:
-                first[index] = max(given) if operands else min(given)
+            made = [first.get(other, place[other]) for other in operands]
+            read = [
+                where
+                for var in self._table.reads[index]
+                for where in self._places(self._var_readers[var], place, counts)
+            ]
+            if made or read:
+                first[index] = max(made) if made else min(read)
         return sorted(line, key=lambda index: first.get(index, place[index]))
 
     def _is_early(

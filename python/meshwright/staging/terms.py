@@ -23,12 +23,22 @@ import jax.numpy as jnp
 
 from ..core.order import present, reach
 from ..jaxapi import frontend as compat
+from .costs import bytes_of
 from .flatten import Flat
+
+# Of keys and counts that need not be numbers.
+_FEW_BYTES = 64
 
 
 def is_number(atom: Any) -> bool:
     """Whether a value has one element at most, so that sending it costs nothing."""
     return math.prod(getattr(atom.aval, "shape", ())) <= 1
+
+
+def is_count(atom: Any) -> bool:
+    """Whether a value is a number or, such as a key of random draws, a few integers."""
+    is_few = not is_float(atom) and bytes_of(atom.aval) <= _FEW_BYTES
+    return is_number(atom) or is_few
 
 
 def is_float(atom: Any) -> bool:

@@ -139,6 +139,40 @@ def test_draws_of_the_first_stage_wait_for_no_other_pass(is_marked, caplog):
     assert ["(1)" in origins for origins in first[:3]] == [False, False, True]
 
 
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_keys_of_the_next_microbatch_wait_for_no_other_pass(is_marked, caplog):
+    """As generators of seeds in Keras have them."""
+
+    def loss(layers, keys, x):
+        new = []
+        for number, (w, key) in enumerate(zip(layers, keys, strict=True)):
+            x = mw.stage_boundary(x) if is_marked and number == 2 else x
+            x = (
+                jax.random.bernoulli(jax.random.wrap_key_data(key), 0.8, x.shape)
+                * x
+                @ w
+            )
+            new.append(key + jnp.array([0, 1], jnp.uint32))
+        return (x**2).mean(), new
+
+    def step(layers, keys, xs):
+        def body(carry, x):
+            found, grads = jax.value_and_grad(loss, has_aux=True)(layers, carry[0], x)
+            return (found[1], jax.tree.map(jnp.add, carry[1], grads)), found[0]
+
+        zeros = jax.tree.map(jnp.zeros_like, layers)
+        return mw.pipeline.scan_microbatches(body, (keys, zeros), xs)
+
+    schedule = mw.get_pipeline_schedule("1F1B")
+    config = CONFIG if is_marked else mw.auto_config(MESHES, pipeline_schedule=schedule)
+    layers, keys = [jnp.eye(8)] * 4, [jnp.zeros(2, jnp.uint32)] * 4
+    lowered = mw.jit(step, config).lower(layers, keys, jnp.ones((4, 16, 8)))
+    assert "runs before another" not in caplog.text
+    places = lowered.function_mesh_assignment
+    assert places.input_meshes[1] == places.output_meshes[0][0]
+    assert places.input_meshes[1][::3] == ["m0", "m1"]
+
+
 class Equinox(eqx.Module):
     first: eqx.nn.Linear
     second: eqx.nn.Linear
