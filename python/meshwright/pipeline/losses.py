@@ -62,10 +62,11 @@ def with_losses(
     for place in places:
         loss, count = outvars[place], wanted[place]
         if count > 1:
-            share = compat.Literal(np.asarray(1 / count, loss.aval.dtype), loss.aval)
+            divisor = compat.Literal(np.asarray(count, loss.aval.dtype), loss.aval)
             part = compat.Var(loss.aval.update(weak_type=False))
+            # A product has parameters, which differ between releases of JAX.
             eqns.append(
-                compat.operation_at(template, jax.lax.mul_p, [loss, share], part)
+                compat.operation_at(template, jax.lax.div_p, [loss, divisor], part)
             )
             loss = part
         before = compat.Var(

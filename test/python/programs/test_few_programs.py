@@ -376,3 +376,10 @@ def test_numbers_of_many_microbatches_are_those_of_jit():
     *_, found = program(*program.place(*arguments))
     *_, expected = jax.jit(make_step(2, 16))(*arguments)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_what_is_traced_can_be_printed():
+    """Operations that are added have the parameters that JAX's printer reads."""
+    config = mw.make_config(two_meshes())
+    traced = mw.jit(make_step(2, 4), config).trace(*initial(2), *batch(4))
+    assert " div " in str(traced.jaxpr)
