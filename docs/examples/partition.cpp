@@ -17,14 +17,14 @@ using namespace mlir;
 
 static void print(const meshwright::ExportedProgram &program,
                   const meshwright::ExportedProgram::Item &item) {
-  llvm::outs() << program.meshes[item.fromMesh].name;
-  if (item.fragment) {
-    func::FuncOp function = program.fragments[*item.fragment].function;
+  llvm::outs() << program.meshes[item->fromMesh].name;
+  if (item->fragment) {
+    func::FuncOp function = program.fragments[*item->fragment].function;
     llvm::outs() << " calls " << function.getSymName() << "\n";
   } else {
     llvm::outs() << " sends "
                  << int64_t(program.values[item.results.front()].bytes)
-                 << " bytes to " << program.meshes[item.toMesh].name << "\n";
+                 << " bytes to " << program.meshes[item->toMesh].name << "\n";
   }
 }
 
