@@ -97,7 +97,10 @@ def _types_of_inputs(schedule: Schedule) -> dict[str, str]:
     for number, given in enumerate(schedule.inputs):
         value = schedule.value(given["value"])
         shape = ",".join(map(str, value["shape"]))
-        found[given["name"] or f"input {number}"] = f"{value['dtype']}[{shape}]"
+        name = given["name"] or f"input {number}"
+        # Names need not differ.
+        key = f"{name} ({number})" if name in found else name
+        found[key] = f"{value['dtype']}[{shape}]"
     return found
 
 
