@@ -373,7 +373,7 @@ def test_one_that_is_in_another_program_is_named():
     peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": LIMIT + 1})
     fault = peers[1].hear()["fault"]
     assert fault.startswith("process 0 (pid 1 on here, in a) has made no progress")
-    assert "; process 1 is in another program, in b: all processes have to" in fault
+    assert "; process 1 is in another program, in b: it waits for this one" in fault
 
 
 def test_one_that_waits_is_not_blamed_while_another_one_is_silent():

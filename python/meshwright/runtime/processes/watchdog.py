@@ -458,8 +458,8 @@ class Watchdog:
         elif elsewhere := [each for each in waiting if each[0][0] != program]:
             _, other, where = elsewhere[0]
             what += (
-                f"; process {other} is in another program, in {where}: all processes "
-                "have to call the same programs in the same order"
+                f"; process {other} is in another program, in {where}: it waits for "
+                "this one there, or the processes call programs in different orders"
             )
         self.report(process, what)
 
