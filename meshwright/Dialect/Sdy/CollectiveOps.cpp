@@ -57,7 +57,7 @@ static FailureOr<Sides> getSides(Operation *op, TensorShardingAttr out,
   TensorShardingAttr in = getShardingToVerify(operand, op);
   if (!in && !assumeReplicated) {
     op->emitOpError() << "collective on operand without sharding; constrain "
-                         "the operand by sdy.sharding_constraint";
+                         "the operand with sdy.sharding_constraint";
     return failure();
   }
   if (failed(verifySharding(op->getResult(0).getType(), out, op, [&] {

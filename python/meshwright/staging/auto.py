@@ -112,7 +112,7 @@ class Division:
             f"{place}: mw.auto has this scan in one piece, {100 * share:.1f} % of the "
             f"work, so that {len(self.flops)} stages are uneven; mw.pipeline.scan in "
             "its place divides the layers, under mw.jit with mw.make_config, and "
-            "mw.pipeline.accumulate makes calls of microbatches"
+            "mw.pipeline.accumulate around it divides the batch"
         )
 
     def lines(self, places: Mapping[int, str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 func.func @operand_without_sharding(%x: tensor<12x8xf32>) {
-  // expected-error@+1 {{collective on operand without sharding; constrain the operand by sdy.sharding_constraint}}
+  // expected-error@+1 {{collective on operand without sharding; constrain the operand with sdy.sharding_constraint}}
   %0 = sdy.all_gather [{"r"}, {}] %x out_sharding=<@grid, [{}, {}]> : tensor<12x8xf32>
   return
 }
