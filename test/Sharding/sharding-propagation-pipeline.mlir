@@ -110,8 +110,8 @@ func.func @puts_transfers_before_returned_arguments(%a: !m {sdy.sharding = #sdy.
 #topology = #mpmd.topology<<"m": <["x"=2]>>>
 sdy.mesh @g = <["x"=2]>
 
-// The user asks for two shardings of one value; the transfer follows the
-// fragment and a fragment after it reshards.
+// The user asks for two shardings of one value; the transfer has that of
+// its operand, and a fragment after it reshards.
 // CHECK-LABEL: func @keeps_annotations_that_differ
 // CHECK-SAME:    -> (!mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@g, [{}, {"x"}]>>, !mpmd.mesh_tensor<"m", tensor<4x4xf32>, sharding=<@g, [{"x"}, {}]>>)
 func.func @keeps_annotations_that_differ(%a: !m) -> (!m {sdy.sharding = #sdy.sharding<@g, [{}, {"x"}]>}, !m {sdy.sharding = #sdy.sharding<@g, [{"x"}, {}]>}) attributes {topology = #topology} {

@@ -3,7 +3,7 @@
 // RUN: mpmd-opt %s --mpmd-unshare-bodies --sdy-propagation-pipeline=avoid-export-for-partitioning > %t.own
 // RUN: diff %t.lifted %t.own
 
-// Of constraints in several branches the first is right after the argument, as it does
+// Of constraints in several branches the first moves to right after the argument, as it does
 // where the ops are in the fragment.
 
 !m = !mpmd.mesh_tensor<"m", tensor<4xf32>>

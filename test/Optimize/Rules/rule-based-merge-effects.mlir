@@ -4,7 +4,7 @@
 !m1 = !mpmd.mesh_tensor<"m1", tensor<f32>>
 #topology = #mpmd.topology<<"m1": <["x"=1]>>>
 
-// The merged fragment is first before the effect that it follows.
+// At first the merged fragment is before the effect that it follows.
 // CHECK-LABEL: func @effects_keep_their_order
 func.func @effects_keep_their_order(%x: !m1) -> (!m1, !m1, !m1, !m1) attributes {topology = #topology} {
   // CHECK:      mpmd.fragment<mesh="m1", origin=["g"]>

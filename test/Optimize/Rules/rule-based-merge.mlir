@@ -3,7 +3,7 @@
 !m1 = !mpmd.mesh_tensor<"m1", tensor<4xf32>>
 #topology = #mpmd.topology<<"m1": <["x"=2]>>>
 
-// The merged fragment is first before %1, which it reads.
+// At first the merged fragment is before %1, which it reads; sorting puts it after.
 // CHECK-LABEL: func @merges_and_sorts
 // CHECK-SAME:    (%[[X:.*]]: !mpmd{{.*}}, %[[Y:.*]]: !mpmd
 func.func @merges_and_sorts(%x: !m1, %y: !m1) -> (!m1, !m1, !m1) attributes {topology = #topology} {

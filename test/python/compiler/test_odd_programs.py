@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as no hand writes them, and mutated tests: every pass says what is wrong
+"""Programs that no user writes, and mutated tests: every pass says what is wrong
 with it, or does its work; the seeds of fuzzing are made."""
 
 import re

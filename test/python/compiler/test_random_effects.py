@@ -202,9 +202,6 @@ def test_partitioning_keeps_effects(tools, tmp_path, seed):
 
 
 def test_most_programs_with_effects_can_be_partitioned(tools, tmp_path):
-    def is_partitioned(seed):
-        return partition(tools, tmp_path, seed)[1].returncode == 0
-
     def is_accepted(seed):
         program = random_programs.generate(seed, with_effects=True)
         done = tools.run(
@@ -216,6 +213,5 @@ def test_most_programs_with_effects_can_be_partitioned(tools, tmp_path):
         return done.returncode == 0
 
     assert sum(map(is_accepted, SEEDS)) >= len(SEEDS) // 2
-    assert sum(map(is_partitioned, SEEDS)) >= len(SEEDS) // 2
     done = [partition(tools, tmp_path, seed)[1].returncode for seed in SEEDS]
     assert done.count(0) >= len(SEEDS) // 2

@@ -1,4 +1,4 @@
-"""One script in several processes: the same numbers, and none waits for the dead."""
+"""One script in several processes: the same numbers, and no process waits for ever."""
 
 import concurrent.futures
 import contextlib

@@ -1,4 +1,4 @@
-"""Runs that fail and are caught: nothing is kept, none waits for what is not sent.
+"""Runs that fail and are caught: nothing is kept, no process waits for missing values.
 
 The timeout is longer than a test may take: what is reported is not reported by it.
 """

@@ -21,7 +21,7 @@ def runs(tmp_path_factory) -> dict:
         case = 4, 1, "killed.py", kind
         return launch(*case, options=options, MESHWRIGHT_CACHE_DIR=cache)
 
-    # Where the others go on, none takes the place of the one that is gone.
+    # Where the others go on, no process takes the place of the one that is gone.
     return {"left": run("left"), "again": run("again", "--restart", "1")}
 
 

@@ -82,7 +82,7 @@ _held_ports: list[socket.socket] = []
 
 
 def free_port() -> int:
-    """A port for one run of a test: none listens there, and no other test gets it.
+    """A port for one run of a test: nothing listens there, and no other test gets it.
 
     Above those that Linux gives to connections, and held by a name of its own, since
     a port that is looked up and released may be handed out twice before it is used.

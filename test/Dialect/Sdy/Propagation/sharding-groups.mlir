@@ -64,7 +64,7 @@ func.func @barrier_does_not_separate_members(%a: tensor<12x8xf32> {sdy.sharding 
 
 sdy.mesh @grid = <["r"=2, "c"=4]>
 
-// The group is about open constraints after its members then.
+// The group then consists of open constraints after its members.
 // CHECK-LABEL: func @members_that_disagree_get_constraints
 // CHECK-SAME: (%[[ARG0:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{"r", ?}, {?}]>},
 // CHECK-SAME: %[[ARG1:arg[0-9]+]]: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@grid, [{?}, {"r", ?}]>},

@@ -71,8 +71,8 @@ MEANT = (
     Meant("jaxlib", r"expected ':'", r"mpmd\.for \(\)"),
     Meant("jaxlib", r"", r"collective_reduce"),
 )
-# In programs that jaxlib prints in a way that it, or none, reads, as hex digits, or
-# without what it does not know.
+# In programs that jaxlib prints in a way that only it, or no parser, reads, as hex
+# digits, or without what it does not know.
 PRINTED_OTHERWISE = (
     r"stablehlo\.while|mpmd\.for|stablehlo\.dynamic_slice|reduction_op|"
     r'mesh_tensor<"[^"]*\\'
