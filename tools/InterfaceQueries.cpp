@@ -5,8 +5,9 @@
 // With assertions, each query of an interface first asks whether a dialect has promised it
 // and not kept that, with a text that is made of the name of its class: a fifteenth of the
 // instructions of a partition (`gpt_32_8_32`). No dialect promises the interfaces below.
-// This file is compiled without assertions, and comes first: of equal functions a linker
-// takes the first.
+// This file is compiled without assertions, and comes first: of several definitions of an
+// inline function a linker takes the first. They differ in assertions only; what a compiler
+// inlined elsewhere keeps its own.
 //
 //===----------------------------------------------------------------------===//
 

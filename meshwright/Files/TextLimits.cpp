@@ -141,7 +141,8 @@ private:
 };
 } // namespace
 
-/// The position from `begin` on of a character that `findTextExcess` looks at.
+/// The position, from `begin` on, of the first character that has a case in
+/// `findTextExcess`; both lists have to agree.
 static size_t skipOthers(StringRef text, size_t begin) {
   static constexpr auto kIsSeen = [] {
     std::array<bool, 256> isSeen{};

@@ -41,8 +41,8 @@ static void addOnFunctions(OpPassManager &pm, std::unique_ptr<Pass> pass) {
   pm.addNestedPass<func::FuncOp>(std::move(pass));
 }
 
-/// Regions are simplified by the first canonicalization. Then all have one block each, of
-/// which canonicalization removes what is dead itself.
+/// The first canonicalization removes unreachable blocks. In a region of one block,
+/// canonicalization removes what is dead by itself.
 static std::unique_ptr<Pass> createLaterCanonicalizerPass() {
   GreedyRewriteConfig config;
   config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

@@ -160,7 +160,8 @@ static LogicalResult writeExport(const PartitionResult &partitioned,
   auto write = [&] {
     writeSchedule(*partitioned.program, givesRanges, result.program);
   };
-  // Of a large program it takes about as long as the fragments, of which it reads the names.
+  // Writing a large schedule takes about as long as writing the fragments. Both only read the
+  // program.
   llvm::ThreadPoolTaskGroup beside(module.getContext()->getThreadPool());
   if (isLargeForJson(*partitioned.program))
     beside.async(write);

@@ -268,7 +268,7 @@ public:
 
   void print(Type type) {
     auto tensor = dyn_cast_or_null<MeshTensorType>(type);
-    // An encoding may have an alias in this program.
+    // No dialect gives these types or their shardings an alias; an encoding may have one.
     if (!tensor || tensor.getRankedTensorType().getEncoding())
       return printer.printType(type);
     std::string &text = texts[type];
@@ -286,7 +286,7 @@ private:
 };
 } // namespace
 
-/// As `printFunctionalType` does.
+/// As `printFunctionalType` does; results are no functions.
 static void printTypes(FragmentCallOp call, OpAsmPrinter &printer) {
   TypeTexts texts(printer, call.getContext());
   raw_ostream &os = printer.getStream();

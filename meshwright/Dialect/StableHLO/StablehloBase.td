@@ -284,8 +284,8 @@ def Stablehlo_SpeculatableIfStaticOperands
 def Stablehlo_PureIfStaticOperands
     : TraitList<[NoMemoryEffect, Stablehlo_SpeculatableIfStaticOperands]>;
 
-// No effects, and speculatable where every operand is statically shaped, and
-// these are constants.
+// No effects, and speculatable where every operand is statically shaped and those
+// that the getters return are constants.
 class Stablehlo_PureIfConstant<list<string> getters>
     : TraitList<[NoMemoryEffect, ConditionallySpeculatable,
                  Stablehlo_NativeTrait<"SpeculatableIfConstant", [{

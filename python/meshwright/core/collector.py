@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pauses Python's garbage collector while a program is made.
+"""Pauses Python's garbage collector while a program is made, or the package imported.
 
 A trace is a million objects that stay. Each time their number grows by a quarter, the
 collector looks at all objects of the process for cycles, and finds next to none. That

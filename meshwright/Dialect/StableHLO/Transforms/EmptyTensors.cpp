@@ -43,7 +43,7 @@ struct MakeEmptyConstants : RewritePattern {
                                 PatternRewriter &rewriter) const override {
     if (!isa_and_nonnull<StablehloDialect>(op->getDialect()) ||
         isa<ConstantOp>(op) ||
-        // Most ops end here, before the questions that take longer.
+        // Most ops end here, before the checks that take longer.
         (llvm::none_of(op->getOperandTypes(), isEmpty) &&
          llvm::none_of(op->getResultTypes(), isEmpty)) ||
         isStartedAsynchronously(op) || !isMemoryEffectFree(op))
