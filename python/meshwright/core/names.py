@@ -58,7 +58,8 @@ def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
     """Text of an error about a name that is not among the known ones."""
     names = list(known)
     listed = f"known are {', '.join(names) or 'none'}"
-    close = difflib.get_close_matches(str(name), names, n=1)
+    is_name = isinstance(name, str)
+    close = difflib.get_close_matches(name, names, n=1) if is_name else []
     if close and len(names) > _MANY:
         listed = f"did you mean {close[0]!r}? ({listed})"
     elif close:
