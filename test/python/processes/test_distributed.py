@@ -1,4 +1,4 @@
-"""One script in several processes: the same numbers, and no process waits without end."""
+"""One script in several processes: the same numbers, and no wait without end."""
 
 import concurrent.futures
 import contextlib
