@@ -6,6 +6,7 @@
 #define MESHWRIGHT_DIALECT_STABLEHLO_RESULTATTRS_H
 
 #include "mlir/IR/Attributes.h"
+#include "mlir/IR/Dialect.h"
 #include "mlir/IR/DialectInterface.h"
 #include "llvm/ADT/BitVector.h"
 
