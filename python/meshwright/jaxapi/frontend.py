@@ -146,6 +146,37 @@ def operation_at(
     )
 
 
+# What puts together what a reduction gives of parts.
+COMBINING = {
+    "reduce_sum": jax.lax.add,
+    "reduce_prod": jax.lax.mul,
+    "reduce_max": jax.lax.max,
+    "reduce_min": jax.lax.min,
+    "reduce_and": jax.lax.bitwise_and,
+    "reduce_or": jax.lax.bitwise_or,
+    "reduce_xor": jax.lax.bitwise_xor,
+}
+
+
+def binary_at(
+    eqn: Any, function: Callable[..., Any], operands: Sequence[Any], result: Any
+) -> Any:
+    """`operation_at` for arithmetic of two values, such as `jax.lax.mul`.
+
+    JAX gives it the parameters, which differ between its releases.
+    """
+    primitive, params = _arithmetic(function, operands[0].aval.dtype)
+    return operation_at(eqn, primitive, operands, result, **params)
+
+
+@functools.cache
+def _arithmetic(function: Callable[..., Any], dtype: Any) -> tuple[Any, dict]:
+    """The primitive that a function of two numbers is, and its parameters."""
+    number = jax.ShapeDtypeStruct((), dtype)
+    (eqn,) = jax.make_jaxpr(function)(number, number).eqns
+    return eqn.primitive, eqn.params
+
+
 def is_variable(atom: Any) -> bool:
     """Whether an operand of an equation is a variable, rather than a literal."""
     return isinstance(atom, Var)

@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
-import numpy as np
 from jax.sharding import NamedSharding
 
 from ..jaxapi import frontend as compat
-
-_REDUCTIONS = ("sum", "max", "min", "prod", "and", "or", "xor")
 
 
 def rows_of(aval: Any) -> int | None:
@@ -96,7 +92,7 @@ _ALONG: dict[str, Callable[[Any], list[int] | None]] = {
     "split": _unless_in("axis"),
     "squeeze": _unless_in("dimensions"),
     "transpose": lambda eqn: [0] if eqn.params["permutation"][0] == 0 else None,
-    **{f"reduce_{kind}": _unless_in("axes") for kind in _REDUCTIONS},
+    **dict.fromkeys(compat.COMBINING, _unless_in("axes")),
     **{f"arg{kind}": _unless_in("axes") for kind in ("max", "min")},
     **{f"cum{kind}": _unless_in("axis") for kind in ("sum", "prod", "max", "min")},
     **dict.fromkeys(
@@ -136,19 +132,10 @@ def of_rows(params: dict[str, Any], primitive: Any, rows: int) -> dict[str, Any]
     return {**params, **{key: (rows, *params[key][1:]) for key in keys}}
 
 
-def params_of(primitive: Any) -> dict[str, Any]:
-    """Parameters of an operation on two values of one type."""
-    zero = jax.ShapeDtypeStruct((), np.int32)
-    return dict(jax.make_jaxpr(primitive.bind)(zero, zero).eqns[0].params)
-
-
-def combining(eqn: Any) -> str | None:
+def combining(eqn: Any) -> Callable[..., Any] | None:
     """How results for parts of the rows become that for all; None if they do not.
 
-    For reductions over the leading axis: the operation that puts two together.
+    For reductions over the leading axis: what puts two together.
     """
-    name = eqn.primitive.name
-    kind = name.removeprefix("reduce_")
-    if kind == name or kind not in _REDUCTIONS or 0 not in eqn.params["axes"]:
-        return None
-    return {"sum": "add", "prod": "mul"}.get(kind, kind)
+    found = compat.COMBINING.get(eqn.primitive.name)
+    return found if found and 0 in eqn.params["axes"] else None

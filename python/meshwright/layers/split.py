@@ -24,7 +24,7 @@ import numpy as np
 from ..jaxapi import frontend as compat
 from ..tracing.scopes import consts_as_operands, first_operand, inlined, kept, with_body
 from .plan import Plan
-from .rows import along_rows, combining, of_rows, params_of, rows_of
+from .rows import along_rows, combining, of_rows, rows_of
 
 
 @dataclasses.dataclass
@@ -382,10 +382,12 @@ class _Body:
     def _reduce(self, eqn: Any, cuts: Sequence[int]) -> None:
         """A reduction over all rows: that of each piece, and of these."""
         (out,) = eqn.outvars
-        combine = getattr(jax.lax, f"{combining(eqn)}_p")
+        combine = combining(eqn)
 
         def put(found: Any, piece: Any) -> Any:
-            return self._new(combine, [found, piece], out.aval, **params_of(combine))
+            both, result = [found, piece], compat.Var(out.aval)
+            self.eqns.append(compat.binary_at(self._like, combine, both, result))
+            return result
 
         found = (
             self._new(eqn.primitive, [piece], out.aval, **eqn.params)

@@ -64,10 +64,7 @@ def with_losses(
         if count > 1:
             divisor = compat.Literal(np.asarray(count, loss.aval.dtype), loss.aval)
             part = compat.Var(loss.aval.update(weak_type=False))
-            # Not a product, which has parameters that differ between releases of JAX.
-            eqns.append(
-                compat.operation_at(template, jax.lax.div_p, [loss, divisor], part)
-            )
+            eqns.append(compat.binary_at(template, jax.lax.div, [loss, divisor], part))
             loss = part
         before = compat.Var(
             loss.aval.update(weak_type=False, dtype=dtype or loss.aval.dtype)

@@ -338,16 +338,14 @@ def is_transposed(eqn: Any) -> bool:
 def addition(eqn: Any, var: Any, before: Any) -> tuple[list[Any], Any]:
     """Operations at the place of another one that add to its result, and the sum."""
     made = []
-
-    def make(primitive: Any, operands: list[Any], **params: Any) -> Any:
-        result = compat.Var(before.aval)
-        made.append(compat.operation_at(eqn, primitive, operands, result, **params))
-        return result
-
     if var.aval.dtype != before.aval.dtype:
         params = {"new_dtype": before.aval.dtype, "weak_type": False, "sharding": None}
-        var = make(jax.lax.convert_element_type_p, [var], **params)
-    total = make(jax.lax.add_p, [before, var])
+        cast = jax.lax.convert_element_type_p
+        converted = compat.Var(before.aval)
+        made.append(compat.operation_at(eqn, cast, [var], converted, **params))
+        var = converted
+    total = compat.Var(before.aval)
+    made.append(compat.binary_at(eqn, jax.lax.add, [before, var], total))
     return made, total
 
 

@@ -32,14 +32,6 @@ _ELEMENTWISE = frozenset(
     {"add_any", "clamp", "convert_element_type", "name", "select_n", "stop_gradient"}
 )
 _SHAPES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "transpose", BARRIER})
-_COMBINING = {
-    "reduce_sum": jax.lax.add_p,
-    "reduce_prod": jax.lax.mul_p,
-    "reduce_max": jax.lax.max_p,
-    "reduce_min": jax.lax.min_p,
-    "reduce_and": jax.lax.and_p,
-    "reduce_or": jax.lax.or_p,
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,7 +186,7 @@ class Concatenations:
             known = layouts[eqn.invars[0]]
             dim = eqn.params["permutation"].index(known.dim)
             return dataclasses.replace(known, dim=dim)
-        if name in _COMBINING:
+        if name in compat.COMBINING:
             known, axes = layouts[eqn.invars[0]], eqn.params["axes"]
             if known.dim in axes:
                 return None
@@ -254,7 +246,7 @@ class Concatenations:
         first = self._layout(eqn.invars[0])
         if _is_explicit(eqn):
             return False
-        if name in _COMBINING:
+        if name in compat.COMBINING:
             return first is not None and first.dim in params["axes"]
         if name == "dot_general":
             dims = params["dimension_numbers"][0]
@@ -372,8 +364,20 @@ class _Splitter:
     def _emit(self, primitive: Any, operands: list[Any], aval: Any, **params: Any):
         result, like = compat.Var(aval), self._item.eqn
         new = compat.operation_at(like, primitive, operands, result, **params)
-        self._made.append(dataclasses.replace(self._item, eqn=new))
-        return result
+        return self._append(new)
+
+    def _append(self, eqn: Any) -> Any:
+        self._made.append(dataclasses.replace(self._item, eqn=eqn))
+        return eqn.outvars[0]
+
+    def _combined(self, function: Any, values: Iterable[Any], aval: Any) -> Any:
+        like = self._item.eqn
+        return reduce(
+            lambda a, b: self._append(
+                compat.binary_at(like, function, [a, b], compat.Var(aval))
+            ),
+            values,
+        )
 
     def _result(self, eqn: Any) -> list[Any]:
         """The pieces of a result."""
@@ -483,14 +487,14 @@ class _Splitter:
     def _whole(self, eqn: Any) -> list[Any]:
         """The results of what puts pieces together, or takes them."""
         name, first = eqn.primitive.name, eqn.invars[0]
-        if name in _COMBINING or name == "dot_general":
-            combine = _COMBINING.get(name, jax.lax.add_p)
+        if name in compat.COMBINING or name == "dot_general":
+            combine = compat.COMBINING.get(name, jax.lax.add)
             aval = eqn.outvars[0].aval
             found = (
                 self._emit(eqn.primitive, pieces, aval, **eqn.params)
                 for pieces in self._operands(eqn)
             )
-            return [reduce(lambda a, b: self._emit(combine, [a, b], aval), found)]
+            return [self._combined(combine, found, aval)]
         layout, pieces = self._layouts[first], self._pieces[first]
         if name == "unstack":
             return [

@@ -115,6 +115,7 @@ def run(function, w, m):
     ]
     assert sides[0] == [True, True]
     apart = split_layers(closed, plan, *sides)
+    assert str(apart)  # JAX finds the parameters that it prints.
     pieces = [*np.split(w, STAGES), *np.split(m, STAGES)]
     outs = iter(compat.eval_jaxpr(apart.jaxpr, apart.consts, *pieces))
     found = [
