@@ -320,8 +320,6 @@ def report(diagnostics: Iterable[Any], config: Config, reported: set[str]) -> No
     """Logs what the compiler said about a program that it did partition.
 
     Args:
-      diagnostics: as the extension has them.
-      config: what the program was lowered for.
       reported: what was logged of the function before; grows. It is logged once.
     """
 

@@ -119,10 +119,6 @@ class Session:
     ) -> Any:
         """Does the rest.
 
-        Args:
-          merge_rules: rules in the compiler's syntax.
-          schedule_rules: rules in the compiler's syntax.
-
         Returns:
           The extension's result: `bytecode`, `module` (the text of it, printed
           each time), `io`, `messages`, `remarks`, `program` and `fragments`.
@@ -164,7 +160,6 @@ def explain_sharding(
     """Which annotations the shardings of a value come from, or of all if it is empty.
 
     Args:
-      module, config, merge_rules, schedule_rules: as for `partition`.
       value: what `meshwright explain-sharding` takes as `--value`.
 
     Returns:

@@ -34,7 +34,6 @@ class Contents:
     """A folder of this form.
 
     Args:
-      folder: its path.
       index: the name of the file that says what the others are.
       format: what that file calls itself.
       what: what messages call the folder.
@@ -84,12 +83,7 @@ class Contents:
         return (self.folder / _FILES / name).is_file()
 
     def finish(self, body: Mapping[str, Any], names: Iterable[str]) -> None:
-        """Writes the index, and removes files that only an earlier one had.
-
-        Args:
-          body: what the index says.
-          names: all files that belong to it.
-        """
+        """Writes the index, and removes files that only an earlier one had."""
         text = json.dumps(body)
         index = {
             "format": self._format,

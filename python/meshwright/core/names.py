@@ -32,9 +32,6 @@ _MANY = 30
 def function_name(fn: Callable[..., Any]) -> str:
     """The Python name of a callable.
 
-    Args:
-      fn: any callable.
-
     Returns:
       Its `__name__`, for a partial application that of the inner function, and
       `fn` for callables without a name.
@@ -72,7 +69,6 @@ def check_type(text: str, value: Any, kind: type, advice: str = "") -> None:
 
     Args:
       text: what is asked for, such as `plan: expected numbers`.
-      value: what was given.
       kind: its type; `bool` is no number.
       advice: ends the message.
     """
@@ -94,7 +90,6 @@ def named_sharding(
     """A sharding from the axes of each dimension, as users write it.
 
     Args:
-      mesh: a mesh with these axes.
       dims: names of axes per dimension, major to minor.
       unreduced: axes over which the value has yet to be summed; on the mesh of the
         result they are explicit, as JAX demands.

@@ -77,8 +77,6 @@ def waiting(what: str, stream: Any = None, delay: float = DELAY) -> Iterator[Non
 
     Args:
       what: as `partitioning`.
-      stream: where to draw, standard error by default.
-      delay: seconds before the first drawing.
     """
     bar = ProgressBar(0, what, stream, delay)
     if not is_terminal(bar.stream):

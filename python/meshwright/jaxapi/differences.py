@@ -71,7 +71,6 @@ def define_discharge(primitive: Any, rule: Callable[..., Any]) -> None:
     """Registers what a primitive is where its references are values.
 
     Args:
-      primitive: the primitive.
       rule: `rule(in_avals, out_avals, strip_memory_space, *args, **params)` gives
         the new value for each operand that is a reference, else None, and results.
     """
@@ -127,7 +126,6 @@ def define_linearization(primitive: Any, rule: Callable[..., Any]) -> None:
     """Registers how a primitive is linearized.
 
     Args:
-      primitive: the primitive.
       rule: `rule(is_vjp, nonzero, *primals, **params)` gives results, which of them
         have tangents, residuals, structured residuals or None, and
         `linear(residuals, structured, *tangents)`.
@@ -151,7 +149,6 @@ def define_dce(primitive: Any, rule: Callable[..., Any]) -> None:
     """Registers what remains of an equation some of whose results are unused.
 
     Args:
-      primitive: the primitive.
       rule: `rule(used, live, equation)` gives which operands are used, and the
         equation or None; `live` says for each operand that is a reference whether
         it may be read afterwards.
@@ -180,7 +177,6 @@ def define_error_check(primitive: Any, rule: Callable[..., Any]) -> None:
     """Registers what checkify makes of a primitive.
 
     Args:
-      primitive: the primitive.
       rule: `rule(check, error, *operands, **params)` gives an error and results;
         `check(jaxpr, tree, *types)` gives the checked body and the tree of its
         results, for an error of that tree.

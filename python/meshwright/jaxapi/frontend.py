@@ -342,7 +342,6 @@ def trace_body(
       body: the function to trace, an object made for this call; its arguments
         are pytrees of arrays.
       args: positional arguments, possibly tracers of an enclosing trace.
-      kwargs: keyword arguments.
 
     Returns:
       The closed jaxpr, the values that it captured from enclosing traces, and the
@@ -457,8 +456,6 @@ def lower_with_rules(
     Args:
       traced: what `jax.jit(f).trace(...)` returned.
       rules: pairs of a primitive and its lowering rule.
-      platform: the platform to lower for, e.g. "cpu".
-      **parameters: others of JAX's for lowering.
 
     Returns:
       The `jax.stages.Lowered`. Plain `jax.jit` is not affected by `rules`.

@@ -11,9 +11,6 @@ from .frontend import ir
 def first_file_location(location: Any) -> Any | None:
     """The first place in a file that a location names, the innermost call's.
 
-    Args:
-      location: an `ir.Location` of any kind.
-
     Returns:
       An `ir.FileLineColLoc`; None if there is none.
     """

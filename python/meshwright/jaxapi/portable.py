@@ -16,7 +16,6 @@ def main(folder: str, version: str) -> str | None:
     """Writes `NAME.mlirbc` for each `NAME.mlir` of a folder.
 
     Args:
-      folder: where the texts are.
       version: of the StableHLO of the reader, such as ``"1.9.0"``; if empty, the one
         that was current 12 weeks before this jaxlib.
 

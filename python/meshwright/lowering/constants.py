@@ -57,7 +57,6 @@ def hoist(closed: Any, outside: bool = True) -> Hoisted:
     """Makes literals of large constants.
 
     Args:
-      closed: the closed jaxpr of a program.
       outside: also of those that are read outside of all names.
     """
     hoister = _Hoister(outside)

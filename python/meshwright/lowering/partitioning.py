@@ -170,21 +170,10 @@ def lower_traced(
     """Lowers a traced function to StableHLO with dialect mpmd, and partitions that.
 
     Args:
-      traced: the function.
-      name: what it is called in messages.
-      config: meshes, names and options.
-      requested: what the user asked of inputs and outputs.
       external: shardings of flat inputs that were not given to JAX.
       given: those that it got with the types of the arguments.
       hoists_outside: whether large constants that are read outside of all names are
         arguments, too.
-
-    Returns:
-      The lowered function.
-
-    Raises:
-      RuntimeError: the program cannot be partitioned.
-      ValueError: mesh assignments or shardings do not fit arguments or results.
     """
     wanted = per_mesh.known_before(
         requested.in_shardings, config.topology, "in_shardings"
@@ -285,7 +274,6 @@ class _Modules:
         """What else to ask for once it is known where arguments are, all at once.
 
         Args:
-          signature: the program.
           io: where the compiler puts inputs and outputs, as JSON.
           on_host: flat inputs in host memory.
 
@@ -449,7 +437,6 @@ def _with_host_inputs(
     """A program whose inputs in host memory are assigned to that of their meshes.
 
     Args:
-      signature: the program.
       on_host: flat inputs that the user gave in host memory.
       found: where the compiler puts inputs and outputs if nothing is assigned.
 

@@ -79,7 +79,6 @@ def by_mesh(
       prefix: shardings as the user gave them.
       tree: structure of the whole tree.
       meshes: the mesh assigned to each leaf, or None.
-      topology: mesh name to mesh.
 
     Returns:
       Flat positions with shardings. Leaves without a mesh, or on one that is not

@@ -67,7 +67,6 @@ def pick_fragments(
 
     Args:
       results: what the partitioner made of the module for each platform.
-      platforms: mesh name to platform.
 
     Returns:
       Fragment name to module.

@@ -53,12 +53,6 @@ def find_ties(
     The largest trees count first. A single array is tied only if it is an argument
     of its own, and no scalar.
 
-    Args:
-      input_tree: tree of the tuple of arguments.
-      input_types: types of its leaves.
-      output_tree: tree of the result.
-      output_types: types of its leaves.
-
     Returns:
       Flat outputs with the flat inputs that they are tied to.
     """

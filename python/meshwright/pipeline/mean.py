@@ -40,7 +40,6 @@ def mean(total: Any, count: int) -> Any:
 
     Args:
       total: an array of floating point or complex numbers.
-      count: the number of summands.
 
     Returns:
       The mean, as partial as the sum.

@@ -45,7 +45,6 @@ def split(what: str, args: Mapping[int, Any], count: int) -> list[dict[int, Any]
       what: what to name in errors.
       args: arguments by position: pytrees of arrays, in which a list represents
         what has one entry per part.
-      count: the number of parts.
 
     Returns:
       The arguments of each part, by position.

@@ -87,10 +87,8 @@ def compile_candidates(
 
     Args:
       entries: the candidates of a plan, the best first.
-      module: the program.
       target: what to compile for; None for CPU devices.
       memory: bytes of each device.
-      costs: work of custom calls.
 
     Raises:
       ValueError: none compiles and fits; the text says why not.

@@ -215,11 +215,6 @@ def build_merge_rules(
 ) -> list[FragmentMergeRule]:
     """The merge rules of `build_rules`, for a schedule whose order is builtin.
 
-    Args:
-      schedule: the schedule.
-      fragment_infos: all fragments of the program, in program order.
-      context: passed on to the builders.
-
     Returns:
       All merge rules, builder by builder, mesh by mesh.
     """
@@ -239,11 +234,6 @@ def build_rules(
     context: PipelineContext,
 ) -> tuple[list[FragmentScheduleRule], list[FragmentMergeRule]]:
     """Calls all builders of a schedule, each once per mesh.
-
-    Args:
-      schedule: the schedule.
-      fragment_infos: all fragments of the program, in program order.
-      context: passed on to the builders.
 
     Returns:
       All schedule rules and all merge rules, builder by builder, mesh by mesh.

@@ -26,11 +26,7 @@ def _entry(axes: Any) -> tuple[Any, ...]:
 
 
 def join_shardings(pieces: Sequence[NamedSharding]) -> NamedSharding | None:
-    """The sharding of an array of equal pieces; None if there is none.
-
-    Args:
-      pieces: shardings of the pieces in order.
-    """
+    """The sharding of an array of equal pieces; None if there is none."""
     first = pieces[0]
     meshes = [piece.mesh for piece in pieces]
     devices = [device for mesh in meshes for device in mesh.devices.flat]

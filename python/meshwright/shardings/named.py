@@ -39,7 +39,6 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
     Args:
       sharding: a `NamedSharding`, a `Format` around one, or anything else, which
         is returned as it is.
-      topology: mesh name to mesh.
       what: the argument to name in errors.
 
     Returns:
@@ -129,7 +128,6 @@ def from_spec(spec: Mapping[str, Any], topology: Topology, ndim: int) -> NamedSh
 
     Args:
       spec: `mesh`, `dims` (axes per dimension), `unreduced`, `memory_kind`.
-      topology: mesh name to mesh.
       ndim: number of dimensions that the user sees; a typed key has one less than
         its data.
 
@@ -150,11 +148,7 @@ def retarget(topology: Topology, devices: Sequence[jax.Device]) -> dict[str, Mes
     """The meshes of a topology on other devices.
 
     Args:
-      topology: mesh name to mesh.
       devices: devices to use, consumed mesh by mesh in topology order.
-
-    Returns:
-      The new topology.
 
     Raises:
       ValueError: fewer devices than the meshes have.

@@ -120,7 +120,6 @@ def copies(flat: Flat, fixed: Container[Any] = ()) -> set[int]:
     ones, which each microbatch would keep for its backward, and send to other stages.
 
     Args:
-      flat: the body.
       fixed: inputs that are the same for all microbatches.
     """
     found: set[int] = set()

@@ -322,7 +322,6 @@ def flatten(
     """Lays open a body.
 
     Args:
-      closed: the body, a closed jaxpr.
       transposes: how often the body as a whole was transposed.
       opens: further operations to lay open; those with marks always are.
       max_trips: the most trips of a loop with marks that is written out.

@@ -29,7 +29,6 @@ def define(name: str, transposed: Callable[[Params], Params]) -> Any:
     """Makes a primitive whose parameter `jaxpr` is what it computes.
 
     Args:
-      name: the primitive's name in printed jaxprs.
       transposed: maps the parameters, without the jaxpr, to those of the
         transposed computation.
 

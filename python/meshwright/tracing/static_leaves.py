@@ -176,8 +176,6 @@ def wrap_leaves(
     """Wraps the leaves that are no arrays.
 
     Args:
-      leaves: the leaves.
-      tree: their structure.
       keeps_numbers: tells for the class of a node whether numbers below it are a
         part of the program, such as the number of layers of a module. In tuples,
         lists and dicts they are arrays to JAX.

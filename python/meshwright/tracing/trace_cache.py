@@ -108,7 +108,6 @@ class Traced:
         Args:
           args: positional arguments in the trees of those it was traced for. What
             is no array among them must be the same.
-          kwargs: keyword arguments, the same.
 
         Returns:
           The trace with other operands, or None where the types of the state that
@@ -166,7 +165,6 @@ def trace(
       function: the function to trace. Leaves of its arguments and of its result
         that are no arrays are Python values that it gets and gives as they are.
       args: positional arguments, possibly tracers of an enclosing trace.
-      kwargs: keyword arguments.
       scope: name scope of what the function does.
       carry: it is the body of a loop, whose numbers and modules are carried along:
         they are arrays, and copies of modules.

@@ -78,7 +78,6 @@ def compile_all(
     Args:
       sources: the modules of fragments.
       callbacks: Python functions that they call; None if nothing will run.
-      needed: which of them.
       cache: where executables are kept.
       keep_oversized: a fragment for devices that are only described which does not fit
         into their memory is no error; what it takes is known.

@@ -41,11 +41,7 @@ class Answers:
 
     @classmethod
     def of(cls, executable: Any) -> Answers:
-        """Asks an executable everything.
-
-        Args:
-          executable: what a compiler gave.
-        """
+        """Asks an executable everything."""
         stats = executable.get_compiled_memory_stats()
         try:
             cost = executable.cost_analysis()
@@ -80,7 +76,6 @@ class Answers:
         """What is known of a fragment that the compiler finds too large.
 
         Args:
-          source: the fragment.
           needed: bytes that it would take, with its arguments and results.
         """
         sides = source.signature.arguments, source.signature.results

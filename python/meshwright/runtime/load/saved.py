@@ -305,7 +305,6 @@ def save_all(
     """Writes the code of fragments.
 
     Args:
-      sources: the modules, and what they were compiled to.
       add: writes a file and returns its name.
 
     Returns:

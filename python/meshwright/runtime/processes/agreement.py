@@ -60,7 +60,6 @@ def describe(
     """What must be equal everywhere, in the order in which it is compared.
 
     Args:
-      schedule: of the program.
       code: fragment to its module's text.
       order: in which the program's items are issued.
       devices: mesh to its devices.
@@ -110,7 +109,6 @@ def agree(
     """Compares the parts of all processes.
 
     Args:
-      world: the processes.
       parts: those of this process, with texts as they are.
       unlocated: makes the same of texts without locations, which differ where files lie
         elsewhere or a program is traced deeper in the script; asked if parts differ.

@@ -24,11 +24,9 @@ def project(plan: Plan, channel: Channel) -> set[int]:
 
     Args:
       plan: the plan of the whole program; changed in place.
-      channel: the way to the other processes.
 
     Returns:
       The sources that this process has to compile.
-
     """
     kept = _Projection(plan, channel)
     for step in plan.steps:

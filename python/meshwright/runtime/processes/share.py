@@ -144,9 +144,6 @@ class Share:
 
         The first collective of a group has to be joined by all its processes
         within seconds, and compiling may have taken them longer than that.
-
-        Args:
-          build: gives executables for modules.
         """
         number = self.world.next_number()
         self.world.barrier(f"compiled/{number}", "the end of compiling")
@@ -202,7 +199,6 @@ def join_processes(
     Args:
       planner: has built its plan.
       world: what `find_processes` found.
-      options: compiler options by mesh.
 
     Returns:
       The share; None if this process issues everything.

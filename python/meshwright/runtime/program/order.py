@@ -25,7 +25,6 @@ def issue_order(schedule: Schedule, at_once: Collection[str] = ()) -> np.ndarray
     """Positions of the program's items, in the order to issue them.
 
     Args:
-      schedule: of the program.
       at_once: meshes to which transfers directly follow what they send. One that sends
         an argument of the program waits for nothing, and keeps its place.
     """

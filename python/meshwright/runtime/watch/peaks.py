@@ -38,14 +38,7 @@ def find_peak(
     loaded: Sequence[Loaded | None],
     inputs: Sequence[Mapping[str, Any]],
 ) -> Peak:
-    """The peak of a mesh.
-
-    Args:
-      name: of the mesh.
-      account: of the plan.
-      plan, loaded: what runs, and its executables.
-      inputs: of the schedule, for their names.
-    """
+    """The peak of a mesh."""
     moment = account.peak_steps[name]
     parts: collections.Counter[str] = collections.Counter()
     for slot, what in _alive(plan, moment, inputs).items():

@@ -242,7 +242,6 @@ def measure_traffic(schedule: Schedule, texts: Mapping[str, str]) -> Traffic:
     """Counts what a program sends.
 
     Args:
-      schedule: of the partitioned program.
       texts: optimized HLO by the names of fragments.
     """
     meshes = {
