@@ -7,7 +7,9 @@ lacks a name, or takes other arguments, ends the import with one sentence that s
 which, instead of failing somewhere inside a trace or a training step.
 
 A place in the table is a list of modules or classes; the first that has the name
-counts, the more public ones come first. Where releases differ (docs/jax-versions.md),
+counts, the more public ones come first. But for `jax.extend`, which promises no more
+than `jax._src` and imports Pallas, a tenth of what this package takes: it is looked
+into where the other one has moved. Where releases differ (docs/jax-versions.md),
 `differences` looks at what it finds, never at a version number, so that a newer
 release works as long as it keeps to a shape known here.
 """
@@ -27,10 +29,12 @@ NEWEST_TRIED = "0.12.0.1"
 
 _AD = "jax.interpreters.ad jax._src.interpreters.ad"
 _BATCHING = "jax.interpreters.batching jax._src.interpreters.batching"
-_CORE = "jax.extend.core jax._src.core"
+_CORE = "jax._src.core jax.extend.core"
 _LOWERING = "jax.interpreters.mlir jax._src.interpreters.mlir"
 _PE = "jax.interpreters.partial_eval jax._src.interpreters.partial_eval"
-_PRIMITIVES = "jax.extend.core.primitives"
+_SOURCES = "jax._src.source_info_util jax.extend.source_info_util"
+_LOOPS = "jax._src.lax.control_flow jax.extend.core.primitives"
+_CUSTOM = "jax._src.custom_derivatives jax.extend.core.primitives"
 
 _NAMES = (
     # Programs with a body.
@@ -39,15 +43,17 @@ _NAMES = (
     ("jax._src.core", "eqn_effects jaxpr_const_args"),
     ("jax.ref jax._src.state.types", "AbstractRef"),
     ("jax._src.state.discharge", "discharge_state register_discharge_rule"),
-    ("jax.extend.source_info_util", "current register_exclusion summarize"),
-    ("jax._src.source_info_util", "NameStack Transform"),
+    (_SOURCES, "NameStack Transform current register_exclusion summarize"),
     ("jax._src.effects", "ordered_effects"),
     ("jax._src.linear_util", "wrap_init"),
     ("jax._src.util", "weakref_lru_cache"),
     # Shardings and settings inside programs.
-    (_PRIMITIVES, "device_put_p jit_p sharding_constraint_p"),
-    (_PRIMITIVES, "closed_call_p cond_p custom_jvp_call_p custom_vjp_call_p"),
-    (_PRIMITIVES, "remat_p scan_p while_p"),
+    ("jax._src.dispatch jax.extend.core.primitives", "device_put_p"),
+    ("jax._src.pjit jax.extend.core.primitives", "jit_p sharding_constraint_p"),
+    ("jax._src.core jax.extend.core.primitives", "closed_call_p"),
+    (_CUSTOM, "custom_jvp_call_p custom_vjp_call_p"),
+    ("jax._src.ad_checkpoint jax.extend.core.primitives", "remat_p"),
+    (_LOOPS, "cond_p scan_p while_p"),
     ("jax._src.sharding_impls", "UNSPECIFIED"),
     ("jax._src.mesh", "empty_abstract_mesh"),
     ("jax._src.core", "mem_kind_to_space"),
@@ -74,13 +80,13 @@ _NAMES = (
     (_LOWERING, "LoweringParameters TokenSet _ir_constant aval_to_ir_type"),
     (_LOWERING, "core_call_lowering jaxpr_subcomp lower_fun lower_jaxpr_to_fun"),
     (_LOWERING, "lower_with_sharding_in_types make_ir_context register_lowering"),
-    ("jax.extend.mlir", "ir"),
-    ("jax.extend.mlir.dialects", "func mpmd sdy"),
+    ("jax._src.lib.mlir jax.extend.mlir", "ir"),
+    ("jax._src.lib.mlir.dialects jax.extend.mlir.dialects", "func mpmd sdy"),
     # Checks of values.
     ("jax._src.checkify", "error_checks jaxpr_to_checkify_jaxpr"),
     ("jax._src.api", "clean_up"),
     # Running programs.
-    ("jax.extend.backend", "get_compile_options"),
+    ("jax._src.compiler jax.extend.backend", "get_compile_options"),
     ("jax._src.array", "ArrayImpl"),
     ("jax._src.compiler", "backend_compile_and_load compile_or_get_cached"),
     ("jax.core jax._src.core", "ShapedArray"),

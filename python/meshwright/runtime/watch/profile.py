@@ -22,7 +22,6 @@ import contextlib
 import json
 import os
 import queue
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -244,16 +243,13 @@ class Recording:
                 run[event.mesh] += event.stop - event.start
         longest = collections.Counter(max(run, key=run.get) for run in busy.values())
         meshes = dict.fromkeys(mesh for run in busy.values() for mesh in run)
-        mean = {m: statistics.fmean(r[m] for r in busy.values()) for m in meshes}
+        mean = {m: sum(r[m] for r in busy.values()) / len(busy) for m in meshes}
         found = {}
         for mesh in sorted(mean, key=mean.get, reverse=True):
-            others = [seconds for other, seconds in mean.items() if other != mesh]
-            late = mean[mesh] - statistics.fmean(others or [mean[mesh]])
-            found[mesh] = {
-                "seconds": mean[mesh],
-                "late": late,
-                "runs": longest[mesh],
-            }
+            seconds = mean[mesh]
+            others = [mean[m] for m in meshes if m != mesh] or [seconds]
+            late = seconds - sum(others) / len(others)
+            found[mesh] = {"seconds": seconds, "late": late, "runs": longest[mesh]}
         return found
 
     def to_json(self) -> dict[str, Any]:
