@@ -188,6 +188,154 @@ private:
 };
 } // namespace
 
+namespace {
+/// Adds up what the ops of a block cost.
+class BlockCost {
+public:
+  BlockCost(Block &block, sdy::MeshAttr mesh, const Device &device,
+            WorkEstimator &works)
+      : block(block), mesh(mesh), device(device), works(works),
+        kernels(block, device), sums(kernels.getCount()),
+        order(kernels.getCount()), kept(block, kernels, mesh, device) {}
+
+  /// Ops come in their order; `nested` is what the body of one costs that has one.
+  void add(Operation *op, const std::optional<FragmentCost> &nested) {
+    ShardedOp shared = nested ? addNested(op, *nested) : addToKernel(op);
+    if (!shared.collectives.empty())
+      times.exchanging.insert(op);
+    addCollectives(op, shared);
+    for (OpResult result : op->getResults())
+      kept.add(result);
+  }
+  FragmentCost finish(func::FuncOp fragment, FreeTimes &freeTimes);
+
+private:
+  ShardedOp addNested(Operation *op, const FragmentCost &body);
+  ShardedOp addToKernel(Operation *op);
+  void addWork(Operation *op, double parts, Kernel &kernel);
+  void addTraffic(Operation *op, double parts, Kernel &kernel);
+  void addCollectives(Operation *op, ShardedOp &shared);
+
+  Block &block;
+  sdy::MeshAttr mesh;
+  const Device &device;
+  WorkEstimator &works;
+
+  Kernels kernels;
+  std::vector<Kernel> sums; ///< By kernel.
+  StepOrder order;
+  BlockValues kept;
+  BlockTimes times;
+  FragmentCost cost;
+  /// What was brought into another sharding for one reader is there for others.
+  std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
+                      double>>
+      exchanged;
+};
+} // namespace
+
+ShardedOp BlockCost::addNested(Operation *op, const FragmentCost &body) {
+  times.nested[op] = body.freeSeconds;
+  if (!body.collectives.empty())
+    times.exchanging.insert(op);
+  addScaled(cost, body, 1);
+  for (ChainStep step : body.steps)
+    order.add(step);
+  kept.addNested(op, body.temporaryBytes);
+  ShardedOp shared;
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+    for (auto [operand, to] :
+         llvm::zip(manual.getTensors(), manual.getInShardings()))
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+        addReshard(type, sdy::getSharding(operand), to, mesh,
+                   shared.collectives);
+  return shared;
+}
+
+ShardedOp BlockCost::addToKernel(Operation *op) {
+  Kernel &kernel = sums[kernels.get(op)];
+  ShardedOp shared = shareOp(op, mesh);
+  addWork(op, shared.parts, kernel);
+  if (!isFree(op) && !shared.isExchange && !kernels.isInReaders(op)) {
+    kernel.isEmpty = false;
+    order.addKernel(kernels.get(op));
+    addTraffic(op, shared.parts, kernel);
+  }
+  return shared;
+}
+
+void BlockCost::addWork(Operation *op, double parts, Kernel &kernel) {
+  Work work = works.estimate(op) * (1 / parts);
+  kept.addWithin(op, countSplitSums(op, parts, mesh, device));
+  double vector = work.flops - work.matrixFlops;
+  cost.matrixFlops += work.matrixFlops;
+  cost.vectorFlops += vector;
+  cost.transcendentals += work.transcendentals;
+  if (work.matrixFlops > 0)
+    kernel.matrixSeconds +=
+        work.matrixFlops /
+        device.getMatrixSpeed(getElement(op->getNumOperands()
+                                             ? op->getOperand(0)
+                                             : op->getResult(0)),
+                              getPrecision(op));
+  kernel.vectorFlops += vector;
+  kernel.transcendentals += work.transcendentals;
+}
+
+/// What the kernel of an op reads and writes for it.
+void BlockCost::addTraffic(Operation *op, double parts, Kernel &kernel) {
+  std::optional<double> bytes = isa<stablehlo::CustomCallOp>(op)
+                                    ? works.countCustomBytes(op)
+                                    : std::nullopt;
+  if (bytes) {
+    kernel.others += {*bytes / parts, *bytes / parts};
+    return;
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value read = kernels.getRead(operand);
+    Operation *source = read ? read.getDefiningOp() : nullptr;
+    bool isInside = source && source->getBlock() == &block &&
+                    kernels.get(source) == kernels.get(op);
+    if (isInside || !read)
+      continue;
+    double size = read == operand.get() ? countRead(operand, mesh)
+                                        : countLocalBytes(read, mesh);
+    kernel.addRead(read, measureTraffic(op, read, size, device));
+  }
+  for (OpResult result : op->getResults())
+    if (kernels.isStored(result))
+      kernel.others +=
+          measureTraffic(op, result, countWritten(result, mesh), device);
+}
+
+void BlockCost::addCollectives(Operation *op, ShardedOp &shared) {
+  for (auto [index, collective] : llvm::enumerate(shared.collectives)) {
+    if (index < shared.operands.size()) {
+      if (!exchanged
+               .insert({shared.operands[index].getAsOpaquePointer(),
+                        collective.kind, collective.axes, collective.bytes})
+               .second)
+        continue;
+      kept.addWithin(op, countReceivedBytes(collective));
+    }
+    double seconds = estimateSeconds(collective, device);
+    cost.collectiveSeconds += seconds;
+    order.add({seconds, true});
+    cost.collectives.push_back(std::move(collective));
+  }
+}
+
+FragmentCost BlockCost::finish(func::FuncOp fragment, FreeTimes &freeTimes) {
+  cost.temporaryBytes =
+      fragment ? kept.countTemporaries(fragment) : kept.count();
+  for (const Kernel &kernel : sums)
+    times.seconds.push_back(addKernel(cost, kernel, device));
+  cost.steps = order.get(times.seconds);
+  if (device.tiling)
+    freeTimes.add(block, std::move(kernels), std::move(times));
+  return std::move(cost);
+}
+
 FragmentCost BodyEstimator::estimateCallee(SymbolRefAttr callee) {
   auto function = symbols.lookup<func::FuncOp>(callee.getRootReference());
   if (!function || function.isExternal())
@@ -242,104 +390,10 @@ std::optional<FragmentCost> BodyEstimator::estimateNested(Operation *op) {
 }
 
 FragmentCost BodyEstimator::estimate(Block &block, func::FuncOp fragment) {
-  FragmentCost cost;
-  Kernels kernels(block, device);
-  std::vector<Kernel> sums(kernels.getCount());
-  StepOrder order(kernels.getCount());
-  BlockValues kept(block, kernels, mesh, device);
-  // What was brought into another sharding for one reader is there for others.
-  std::set<std::tuple<const void *, CollectiveKind, std::vector<std::string>,
-                      double>>
-      exchanged;
-  BlockTimes times;
-  for (Operation &op : block.without_terminator()) {
-    ShardedOp shared;
-    if (std::optional<FragmentCost> nested = estimateNested(&op)) {
-      times.nested[&op] = nested->freeSeconds;
-      if (!nested->collectives.empty())
-        times.exchanging.insert(&op);
-      addScaled(cost, *nested, 1);
-      for (ChainStep step : nested->steps)
-        order.add(step);
-      kept.addNested(&op, nested->temporaryBytes);
-      if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
-        for (auto [operand, to] :
-             llvm::zip(manual.getTensors(), manual.getInShardings()))
-          if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
-            addReshard(type, sdy::getSharding(operand), to, mesh,
-                       shared.collectives);
-    } else {
-      Kernel &kernel = sums[kernels.get(&op)];
-      shared = shareOp(&op, mesh);
-      Work work = works.estimate(&op) * (1 / shared.parts);
-      kept.addWithin(&op, countSplitSums(&op, shared.parts, mesh, device));
-      double vector = work.flops - work.matrixFlops;
-      cost.matrixFlops += work.matrixFlops;
-      cost.vectorFlops += vector;
-      cost.transcendentals += work.transcendentals;
-      if (work.matrixFlops > 0)
-        kernel.matrixSeconds +=
-            work.matrixFlops /
-            device.getMatrixSpeed(getElement(op.getNumOperands()
-                                                 ? op.getOperand(0)
-                                                 : op.getResult(0)),
-                                  getPrecision(&op));
-      kernel.vectorFlops += vector;
-      kernel.transcendentals += work.transcendentals;
-      if (!isFree(&op) && !shared.isExchange && !kernels.isInReaders(&op)) {
-        kernel.isEmpty = false;
-        order.addKernel(kernels.get(&op));
-        std::optional<double> bytes = isa<stablehlo::CustomCallOp>(op)
-                                          ? works.countCustomBytes(&op)
-                                          : std::nullopt;
-        if (bytes)
-          kernel.others += {*bytes / shared.parts, *bytes / shared.parts};
-        for (OpOperand &operand : op.getOpOperands()) {
-          Value read = kernels.getRead(operand);
-          Operation *source = read ? read.getDefiningOp() : nullptr;
-          bool isInside = source && source->getBlock() == &block &&
-                          kernels.get(source) == kernels.get(&op);
-          if (bytes || isInside || !read)
-            continue;
-          kernel.addRead(read, measureTraffic(&op, read,
-                                              read == operand.get()
-                                                  ? countRead(operand, mesh)
-                                                  : countLocalBytes(read, mesh),
-                                              device));
-        }
-        for (OpResult result : op.getResults())
-          if (!bytes && kernels.isStored(result))
-            kernel.others +=
-                measureTraffic(&op, result, countWritten(result, mesh), device);
-      }
-    }
-    if (!shared.collectives.empty())
-      times.exchanging.insert(&op);
-    for (auto [index, collective] : llvm::enumerate(shared.collectives)) {
-      if (index < shared.operands.size() &&
-          !exchanged
-               .insert({shared.operands[index].getAsOpaquePointer(),
-                        collective.kind, collective.axes, collective.bytes})
-               .second)
-        continue;
-      if (index < shared.operands.size())
-        kept.addWithin(&op, countReceivedBytes(collective));
-      double seconds = estimateSeconds(collective, device);
-      cost.collectiveSeconds += seconds;
-      order.add({seconds, true});
-      cost.collectives.push_back(std::move(collective));
-    }
-    for (OpResult result : op.getResults())
-      kept.add(result);
-  }
-  cost.temporaryBytes =
-      fragment ? kept.countTemporaries(fragment) : kept.count();
-  for (const Kernel &kernel : sums)
-    times.seconds.push_back(addKernel(cost, kernel, device));
-  cost.steps = order.get(times.seconds);
-  if (device.tiling)
-    freeTimes.add(block, std::move(kernels), std::move(times));
-  return cost;
+  BlockCost cost(block, mesh, device, works);
+  for (Operation &op : block.without_terminator())
+    cost.add(&op, estimateNested(&op));
+  return cost.finish(fragment, freeTimes);
 }
 
 FragmentCost BodyEstimator::estimateFunction(func::FuncOp function,

@@ -312,12 +312,12 @@ Work WorkEstimator::estimateCustomCall(Operation *customCall) {
   return {0, 0, 0, 1};
 }
 
-/// Ops that represent something else than one application per result element.
-Work WorkEstimator::estimate(Operation *op) {
-  auto applications = [&](double count, Region &body) {
-    return estimate(body) * std::max(0.0, count);
+/// Ops that the sizes of operands and results say all of; nothing of others.
+static std::optional<Work> estimateBySizes(Operation *op) {
+  auto getLastSize = [](ShapedType type) {
+    return getSize(type, type.getRank() - 1);
   };
-  return llvm::TypeSwitch<Operation *, Work>(op)
+  return llvm::TypeSwitch<Operation *, std::optional<Work>>(op)
       .Case([&](stablehlo::DotGeneralOp dot) {
         return dotWork(
             dot.getLhs(), dot.getResult(),
@@ -329,10 +329,32 @@ Work WorkEstimator::estimate(Operation *op) {
       })
       .Case(
           [&](stablehlo::ConvolutionOp conv) { return convolutionWork(conv); })
+      .Case([&](stablehlo::SortOp sort) {
+        double count = countElements(sort.getInputs().front());
+        return Work{count * ceilLog2(count)};
+      })
+      .Case([&](stablehlo::FftOp fft) { return Work{fftWork(fft)}; })
+      .Case([&](stablehlo::TriangularSolveOp solve) {
+        return Work{2 * countElements(solve.getB()) *
+                    getLastSize(solve.getA().getType())};
+      })
+      .Case([&](stablehlo::CholeskyOp cholesky) {
+        return Work{countElements(cholesky.getA()) *
+                    getLastSize(cholesky.getA().getType()) / 3};
+      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Ops that apply a computation to elements; nothing of others.
+std::optional<Work> WorkEstimator::estimateApplications(Operation *op) {
+  auto apply = [&](double count, Region &body) {
+    return estimate(body) * std::max(0.0, count);
+  };
+  return llvm::TypeSwitch<Operation *, std::optional<Work>>(op)
       .Case([&](stablehlo::ReduceOp reduce) {
-        return applications(countElements(reduce.getInputs().front()) -
-                                countElements(reduce->getResult(0)),
-                            reduce.getBody());
+        return apply(countElements(reduce.getInputs().front()) -
+                         countElements(reduce->getResult(0)),
+                     reduce.getBody());
       })
       .Case([&](stablehlo::ReduceWindowOp reduce) {
         return reduceWindowWork(reduce, estimate(reduce.getBody()));
@@ -345,33 +367,23 @@ Work WorkEstimator::estimate(Operation *op) {
         return once * countElements(scatter.getSource());
       })
       .Case([&](stablehlo::ScatterOp scatter) {
-        return applications(countElements(scatter.getUpdates().front()),
-                            scatter.getUpdateComputation());
+        return apply(countElements(scatter.getUpdates().front()),
+                     scatter.getUpdateComputation());
       })
       .Case<stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(
           [&](Operation *reduce) {
-            return applications(countElements(reduce->getOperand(0)),
-                                reduce->getRegion(0));
+            return apply(countElements(reduce->getOperand(0)),
+                         reduce->getRegion(0));
           })
       .Case([&](stablehlo::MapOp map) {
-        return applications(countElements(map.getResult()),
-                            map.getComputation());
+        return apply(countElements(map.getResult()), map.getComputation());
       })
-      .Case([&](stablehlo::SortOp sort) {
-        double count = countElements(sort.getInputs().front());
-        return Work{count * ceilLog2(count)};
-      })
-      .Case([&](stablehlo::FftOp fft) { return Work{fftWork(fft)}; })
-      .Case([&](stablehlo::TriangularSolveOp solve) {
-        auto type = cast<ShapedType>(solve.getA().getType());
-        return Work{2 * countElements(solve.getB()) *
-                    getSize(type, type.getRank() - 1)};
-      })
-      .Case([&](stablehlo::CholeskyOp cholesky) {
-        auto type = cast<ShapedType>(cholesky.getA().getType());
-        return Work{countElements(cholesky.getA()) *
-                    getSize(type, type.getRank() - 1) / 3};
-      })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// Ops that run other ops as programs do; nothing of others.
+std::optional<Work> WorkEstimator::estimateControlFlow(Operation *op) {
+  return llvm::TypeSwitch<Operation *, std::optional<Work>>(op)
       .Case([&](stablehlo::WhileOp loop) {
         Work trip = estimate(loop.getCond());
         trip += estimate(loop.getBody());
@@ -401,17 +413,25 @@ Work WorkEstimator::estimate(Operation *op) {
       .Case([&](sdy::ManualComputationOp manual) {
         return estimate(manual.getBody()) * countManualParts(manual);
       })
-      .Default([&](Operation *) {
-        Work work;
-        for (Region &region : op->getRegions())
-          work += estimate(region);
-        // Terminators and ops with bodies of their own compute nothing else.
-        if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
-            op->getNumResults() == 0 || movesDataOnly(op) ||
-            isa_and_nonnull<sdy::SdyDialect>(op->getDialect()))
-          return work;
-        double count = countElements(op->getResult(0));
-        (isTranscendental(op) ? work.transcendentals : work.flops) += count;
-        return work;
-      });
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Work WorkEstimator::estimate(Operation *op) {
+  if (std::optional<Work> work = estimateBySizes(op))
+    return *work;
+  if (std::optional<Work> work = estimateApplications(op))
+    return *work;
+  if (std::optional<Work> work = estimateControlFlow(op))
+    return *work;
+  Work work;
+  for (Region &region : op->getRegions())
+    work += estimate(region);
+  // Terminators and ops with bodies of their own compute nothing else.
+  if (op->getNumRegions() || op->hasTrait<OpTrait::IsTerminator>() ||
+      op->getNumResults() == 0 || movesDataOnly(op) ||
+      isa_and_nonnull<sdy::SdyDialect>(op->getDialect()))
+    return work;
+  double count = countElements(op->getResult(0));
+  (isTranscendental(op) ? work.transcendentals : work.flops) += count;
+  return work;
 }

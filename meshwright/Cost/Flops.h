@@ -51,6 +51,8 @@ public:
   const std::set<std::string> &getUncounted() const { return uncounted; }
 
 private:
+  std::optional<Work> estimateApplications(mlir::Operation *op);
+  std::optional<Work> estimateControlFlow(mlir::Operation *op);
   Work estimateCallee(mlir::SymbolRefAttr callee);
   Work estimateCustomCall(mlir::Operation *customCall);
   std::optional<double> evaluate(mlir::Operation *customCall,
