@@ -24,14 +24,13 @@
 #include "meshwright/Export/Pairs/OverlapTimes.h"
 #include "meshwright/Export/Pairs/PairForms.h"
 #include "meshwright/Export/Pairs/PairFuser.h"
+#include "meshwright/Export/Pairs/PairSearch.h"
 #include "meshwright/Export/Pairs/SendOrder.h"
-#include "meshwright/Export/Pairs/TransferTimes.h"
 #include "meshwright/Fragments/Merge/MergeRemarks.h"
 #include "meshwright/Order/BlockGraph.h"
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/IR/Remarks.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
@@ -103,15 +102,6 @@ private:
   LogicalResult fusePairs(func::FuncOp func, ArrayRef<MarkedPair> pairs,
                           OverlapTimes &times,
                           const std::optional<meshwright::Device> &known);
-  FailureOr<std::string>
-  findObstacle(const MarkedPair &pair, ArrayRef<unsigned> members,
-               const BlockGraph &graph, const std::vector<unsigned> &places,
-               const EffectOrder &effects, OverlapTimes &times);
-  FailureOr<std::string>
-  findForm(const MarkedPair &pair, const BlockGraph &graph,
-           const std::vector<unsigned> &places, ArrayRef<double> seconds,
-           const EffectOrder &effects, OverlapTimes &times,
-           std::optional<OverlapCandidate> &form);
   void fuseChosen(const BlockGraph &graph, ArrayRef<PairForms> forms,
                   const ChosenPairs &choice, PairFuser &fuser);
 };
@@ -137,10 +127,6 @@ FuseOverlappedPairsPass::makeTimes(std::optional<OverlapTimes> &times,
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// What can be one
-//===----------------------------------------------------------------------===//
-
 /// Whether the second part needs the first, directly or by way of others.
 static bool dependsOn(const BlockGraph &graph, unsigned first,
                       ArrayRef<unsigned> second) {
@@ -160,58 +146,6 @@ static bool dependsOn(const BlockGraph &graph, unsigned first,
   return needed.test(0);
 }
 
-static bool readsDirectly(const BlockGraph &graph, ArrayRef<unsigned> second,
-                          unsigned first) {
-  return llvm::any_of(second, [&](unsigned member) {
-    return llvm::is_contained(graph.getProducers(member), first);
-  });
-}
-
-/// Why the fragments of a pair cannot be one, or gain nothing by that; an empty text
-/// if nothing is in the way. `places` are those in the queue of the mesh, by position.
-FailureOr<std::string> FuseOverlappedPairsPass::findObstacle(
-    const MarkedPair &pair, ArrayRef<unsigned> members, const BlockGraph &graph,
-    const std::vector<unsigned> &places, const EffectOrder &effects,
-    OverlapTimes &times) {
-  for (auto [before, after] : llvm::zip(members, members.drop_front()))
-    if (places[after] != places[before] + 1)
-      return std::string(
-          "the first is not right before the second on its mesh");
-  if (readsDirectly(graph, members.drop_front(), members.front()))
-    return std::string("the second reads what the first computes");
-  auto ops = llvm::map_to_vector(
-      members, [&](unsigned member) { return graph.getOp(member); });
-  if (!effects.areAdjacent(ops))
-    return std::string(
-        "effects of something else come between those of the two");
-  if (!onlyWithCollectives)
-    return std::string();
-  for (FragmentOp member : pair.getMembers()) {
-    FailureOr<bool> exchanges = times.hasCollectives(member);
-    if (failed(exchanges))
-      return failure();
-    if (*exchanges)
-      return std::string();
-  }
-  return std::string("neither has collectives that the other could hide");
-}
-
-/// Positions of the fragments of each mesh.
-static std::vector<std::vector<unsigned>> getQueues(const BlockGraph &graph) {
-  llvm::MapVector<StringAttr, std::vector<unsigned>> queues;
-  for (unsigned position = 0; position < graph.size(); ++position)
-    if (auto fragment = dyn_cast<FragmentOp>(graph.getOp(position)))
-      queues[fragment.getMeshNameAttr()].push_back(position);
-  std::vector<std::vector<unsigned>> result;
-  for (auto &[mesh, queue] : queues)
-    result.push_back(std::move(queue));
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Fusing
-//===----------------------------------------------------------------------===//
-
 /// What may run later than in its turn: nothing waits for the late half of a backward.
 /// Where a plan has that as a part of a backward, it says nothing about its place.
 static BitVector findLateHalves(const BlockGraph &graph,
@@ -224,29 +158,6 @@ static BitVector findLateHalves(const BlockGraph &graph,
           !hasEffects(graph.getOp(op)))
         late.set(op);
   return late;
-}
-
-/// What a form of a pair takes and hides, or an obstacle as above.
-FailureOr<std::string> FuseOverlappedPairsPass::findForm(
-    const MarkedPair &pair, const BlockGraph &graph,
-    const std::vector<unsigned> &places, ArrayRef<double> seconds,
-    const EffectOrder &effects, OverlapTimes &times,
-    std::optional<OverlapCandidate> &form) {
-  SmallVector<unsigned, 3> members;
-  double sum = 0;
-  for (FragmentOp member : pair.getMembers()) {
-    members.push_back(graph.getPosition(member));
-    sum += seconds[members.back()];
-  }
-  FailureOr<std::string> obstacle =
-      findObstacle(pair, members, graph, places, effects, times);
-  if (failed(obstacle) || !obstacle->empty())
-    return obstacle;
-  FailureOr<double> hidden = times.getHidden(pair.first.front(), pair.second);
-  if (failed(hidden))
-    return failure();
-  form = OverlapCandidate{std::move(members), sum - *hidden, *hidden};
-  return obstacle;
 }
 
 void FuseOverlappedPairsPass::fuseChosen(const BlockGraph &graph,
@@ -292,72 +203,34 @@ void FuseOverlappedPairsPass::fuseChosen(const BlockGraph &graph,
 LogicalResult FuseOverlappedPairsPass::fusePairs(
     func::FuncOp func, ArrayRef<MarkedPair> pairs, OverlapTimes &times,
     const std::optional<meshwright::Device> &known) {
-  BlockGraph graph(func.front());
-  EffectOrder effects(func.front());
-  std::vector<std::vector<unsigned>> queues = getQueues(graph);
-  std::vector<unsigned> places(graph.size(), 0);
-  std::vector<double> seconds(graph.size(), 0);
-  for (const std::vector<unsigned> &queue : queues)
-    for (auto [place, position] : llvm::enumerate(queue)) {
-      places[position] = place;
-      FailureOr<double> time =
-          times.measure(cast<FragmentOp>(graph.getOp(position)));
-      if (failed(time))
-        return failure();
-      seconds[position] = *time;
-    }
-  if (known && failed(TransferTimes(func, *known).measure(graph, seconds)))
+  PairSearch search(func, times, onlyWithCollectives);
+  if (failed(search.measure(known)))
+    return failure();
+  FailureOr<std::vector<PairForms>> forms =
+      search.findForms(pairs, remarkApart);
+  if (failed(forms))
     return failure();
 
-  std::vector<PairForms> forms;
-  for (const MarkedPair &pair : pairs) {
-    PairForms &found = forms.emplace_back(PairForms{pair, {}, {}});
-    FailureOr<std::string> obstacle =
-        findForm(pair, graph, places, seconds, effects, times, found.whole);
-    if (succeeded(obstacle) && pair.second.size() > 1) {
-      FailureOr<std::string> other =
-          findForm(pair.withoutLateHalf(), graph, places, seconds, effects,
-                   times, found.early);
-      if (failed(other))
-        return failure();
-    }
-    if (failed(obstacle))
-      return failure();
-    if (found.whole || found.early)
-      continue;
-    remarkApart(pair, *obstacle);
-    forms.pop_back();
-  }
-
-  // Without a device, transfers take no time, and leave no gaps.
+  // Without a device, transfers leave no gaps.
   ArrayRef<MarkedPair> timed = known ? pairs : ArrayRef<MarkedPair>();
   bool hasFailed = false;
   auto getHidden = [&](ArrayRef<unsigned> positions, unsigned half) {
-    auto fragments = llvm::map_to_vector(positions, [&](unsigned position) {
-      return cast<FragmentOp>(graph.getOp(position));
-    });
-    FragmentOp first = fragments.front();
-    if (!isUserFragment(first) || !getCallCounter(first))
-      return 0.0;
-    ArrayRef<FragmentOp> others = ArrayRef(fragments).drop_front();
-    FailureOr<double> before =
-        others.empty() ? 0.0 : times.getHidden(first, others);
-    fragments.push_back(cast<FragmentOp>(graph.getOp(half)));
-    FailureOr<double> hidden =
-        times.getHidden(first, ArrayRef(fragments).drop_front());
-    hasFailed |= failed(before) || failed(hidden);
-    return hasFailed ? 0.0 : std::max(0.0, *hidden - *before);
+    FailureOr<double> hidden = search.getHiddenByHalf(positions, half);
+    hasFailed |= failed(hidden);
+    return hasFailed ? 0.0 : *hidden;
   };
-  ChosenPairs choice = choosePairs(
-      graph, queues, seconds, {findLateHalves(graph, timed), getHidden}, forms);
+  const BlockGraph &graph = search.graph;
+  ChosenPairs choice =
+      choosePairs(graph, search.queues, search.seconds,
+                  {findLateHalves(graph, timed), getHidden}, *forms);
   if (hasFailed)
     return failure();
   auto order = llvm::map_to_vector(choice.order, [&](ArrayRef<unsigned> queue) {
     return llvm::map_to_vector(queue,
                                [&](unsigned op) { return graph.getOp(op); });
   });
-  PairFuser fuser(effects, getContext());
-  fuseChosen(graph, forms, choice, fuser);
+  PairFuser fuser(search.effects, getContext());
+  fuseChosen(graph, *forms, choice, fuser);
   numApart += pairs.size() - llvm::count(choice.isChosen, true);
   ArrayRef<FragmentOp> allFused = fuser.getFused();
   numPairs += allFused.size();
