@@ -24,6 +24,7 @@
 #include "meshwright/Sharding/PartialSums.h"
 #include "meshwright/Sharding/SplitContraction.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #define DEBUG_TYPE "defer-reductions"
@@ -100,6 +101,9 @@ public:
 private:
   void rewrite(FragmentOp fragment);
   void rewrite(Operation *op);
+  /// Lets an elementwise op or a concatenation compute all pieces, like its result.
+  void widenOperands(Operation *op, RankedTensorType type,
+                     TensorShardingAttr stacked, OpBuilder &builder);
   /// Adds the partial sums of a value for all that reads the sum.
   void reduceForOthers(Value value, TensorShardingAttr whole,
                        OpBuilder &builder);
@@ -160,6 +164,69 @@ void Deferral::reduceForOthers(Value value, TensorShardingAttr whole,
     use->set(sum->getResult(0));
 }
 
+void Deferral::widenOperands(Operation *op, RankedTensorType type,
+                             TensorShardingAttr stacked, OpBuilder &builder) {
+  auto repeat = [&](OpOperand &operand) {
+    operand.set(repeatFor(operand.get(), type, builder));
+    sdy::setSharding(operand.get(), stacked);
+  };
+  MutableArrayRef<OpOperand> operands = op->getOpOperands();
+  bool isSelect = isa<stablehlo::SelectOp>(op);
+  for (OpOperand &operand : operands.drop_front(isSelect ? 1 : 0)) {
+    if (sums.isPartial(operand.get()))
+      continue;
+    auto old = cast<RankedTensorType>(operand.get().getType());
+    if (!isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op))
+      // What is whole here is zero.
+      operand.set(
+          createZero(op->getLoc(), prepend(type.getDimSize(0), old), builder));
+    else if (isUniformValue(operand.get()))
+      operand.set(broadcastTo(operand.get(), type, builder));
+    else
+      repeat(operand);
+  }
+  if (isSelect &&
+      cast<RankedTensorType>(operands[0].get().getType()).getRank() > 0)
+    repeat(operands[0]);
+}
+
+/// Adds the first dimension, that of the pieces, to what an op says of the dimensions
+/// of its operand.
+static void shiftDims(Operation *op, int64_t numPieces, OpBuilder &builder) {
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([](stablehlo::ConcatenateOp join) {
+        join.setDimension(join.getDimension() + 1);
+      })
+      .Case([](stablehlo::TransposeOp transpose) {
+        transpose.setPermutation(shiftBehindFirst(transpose.getPermutation()));
+      })
+      .Case([](stablehlo::BroadcastInDimOp broadcast) {
+        broadcast.setBroadcastDimensions(
+            shiftBehindFirst(broadcast.getBroadcastDimensions()));
+      })
+      .Case([](stablehlo::ReduceOp reduce) {
+        reduce.setDimensions(
+            ArrayRef(shiftBehindFirst(reduce.getDimensions())).drop_front());
+      })
+      .Case([&](stablehlo::SliceOp slice) {
+        slice.setStartIndices(prepend(0, slice.getStartIndices()));
+        slice.setLimitIndices(prepend(numPieces, slice.getLimitIndices()));
+        slice.setStrides(prepend(1, slice.getStrides()));
+      })
+      .Case([&](stablehlo::DynamicSliceOp slice) {
+        slice.setSliceSizes(prepend(numPieces, slice.getSliceSizes()));
+        auto index = RankedTensorType::get({}, builder.getI32Type());
+        if (ValueRange indices = slice.getStartIndices(); !indices.empty())
+          index = cast<RankedTensorType>(indices.front().getType());
+        slice->insertOperands(1, createZero(slice.getLoc(), index, builder));
+      })
+      .Case([](stablehlo::PadOp pad) {
+        pad.setEdgePaddingLow(prepend(0, pad.getEdgePaddingLow()));
+        pad.setEdgePaddingHigh(prepend(0, pad.getEdgePaddingHigh()));
+        pad.setInteriorPadding(prepend(0, pad.getInteriorPadding()));
+      });
+}
+
 void Deferral::rewrite(Operation *op) {
   if (op->getNumResults() != 1 || !sums.isPartial(op->getResult(0)))
     return;
@@ -179,58 +246,12 @@ void Deferral::rewrite(Operation *op) {
           return zero;
         },
         builder);
-  } else if (isa<stablehlo::AddOp, stablehlo::SubtractOp,
-                 stablehlo::ConcatenateOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (!sums.isPartial(operand.get()))
-        operand.set(
-            createZero(op->getLoc(),
-                       prepend(type.getDimSize(0),
-                               cast<RankedTensorType>(operand.get().getType())),
-                       builder));
-    if (auto join = dyn_cast<stablehlo::ConcatenateOp>(op))
-      join.setDimension(join.getDimension() + 1);
-  } else if (isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (sums.isPartial(operand.get()))
-        continue;
-      bool isUniform = isUniformValue(operand.get());
-      operand.set(isUniform ? broadcastTo(operand.get(), type, builder)
-                            : repeatFor(operand.get(), type, builder));
-      if (!isUniform)
-        sdy::setSharding(operand.get(), stacked);
-    }
-  } else if (auto select = dyn_cast<stablehlo::SelectOp>(op)) {
-    for (OpOperand &operand : op->getOpOperands().drop_front())
-      if (!sums.isPartial(operand.get()))
-        operand.set(createZero(op->getLoc(), type, builder));
-    if (Value mask = select.getPred();
-        cast<RankedTensorType>(mask.getType()).getRank() > 0) {
-      op->setOperand(0, repeatFor(mask, type, builder));
-      sdy::setSharding(op->getOperand(0), stacked);
-    }
-  } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-    transpose.setPermutation(shiftBehindFirst(transpose.getPermutation()));
-  } else if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op)) {
-    broadcast.setBroadcastDimensions(
-        shiftBehindFirst(broadcast.getBroadcastDimensions()));
-  } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-    reduce.setDimensions(
-        ArrayRef(shiftBehindFirst(reduce.getDimensions())).drop_front());
-  } else if (auto slice = dyn_cast<stablehlo::SliceOp>(op)) {
-    slice.setStartIndices(prepend(0, slice.getStartIndices()));
-    slice.setLimitIndices(prepend(type.getDimSize(0), slice.getLimitIndices()));
-    slice.setStrides(prepend(1, slice.getStrides()));
-  } else if (auto slice = dyn_cast<stablehlo::DynamicSliceOp>(op)) {
-    slice.setSliceSizes(prepend(type.getDimSize(0), slice.getSliceSizes()));
-    auto index = RankedTensorType::get({}, builder.getI32Type());
-    if (ValueRange indices = slice.getStartIndices(); !indices.empty())
-      index = cast<RankedTensorType>(indices.front().getType());
-    op->insertOperands(1, createZero(op->getLoc(), index, builder));
-  } else if (auto pad = dyn_cast<stablehlo::PadOp>(op)) {
-    pad.setEdgePaddingLow(prepend(0, pad.getEdgePaddingLow()));
-    pad.setEdgePaddingHigh(prepend(0, pad.getEdgePaddingHigh()));
-    pad.setInteriorPadding(prepend(0, pad.getInteriorPadding()));
+  } else {
+    if (isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::ConcatenateOp,
+            stablehlo::MultiplyOp, stablehlo::DivideOp, stablehlo::SelectOp>(
+            op))
+      widenOperands(op, type, stacked, builder);
+    shiftDims(op, type.getDimSize(0), builder);
   }
   result.setType(type);
   op->removeAttr(sdy::kShardingRuleAttr);
