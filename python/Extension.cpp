@@ -319,9 +319,7 @@ static nb::tuple makeOption(const TextOptionInfo &option) {
                         option.least);
 }
 
-NB_MODULE(_meshwright, m) {
-  m.doc() = "The Meshwright compiler, in process.";
-  m.attr("version") = MESHWRIGHT_VERSION;
+static void defineError(nb::module_ &m) {
   partitionError = nb::steal(
       PyErr_NewExceptionWithDoc("_meshwright.PartitionError",
                                 "A program cannot be partitioned. `messages` "
@@ -331,7 +329,9 @@ NB_MODULE(_meshwright, m) {
   // The interpreter takes the module down before the statics of this library.
   nb::module_::import_("atexit").attr("register")(
       nb::cpp_function([] { partitionError.reset(); }));
+}
 
+static void defineResult(nb::module_ &m) {
   nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
       .def_prop_ro("module", &printModule,
                    "The text of the partitioned module, with locations, which "
@@ -375,7 +375,9 @@ NB_MODULE(_meshwright, m) {
           },
           "What passes did, or did not and why: tuples of kind, whether it was "
           "missed, and a message.");
+}
 
+static void definePartitioner(nb::module_ &m) {
   nb::class_<Session>(m, "Session",
                       "A program on its way through the partitioner: read, "
                       "imported, finished, each once. Steps raise "
@@ -413,6 +415,14 @@ NB_MODULE(_meshwright, m) {
         nb::arg("schedule_rules"),
         "Which annotations the shardings of a value, or of all, come from, as "
         "JSON and as text. Raises PartitionError.");
+  m.def(
+      "options", [] { return makeList(listOptions(), makeOption); },
+      "The options of a configuration: tuples of phase, key, type, default "
+      "as JSON, name in the phase's textual pipeline, help, and the least that "
+      "a number may be.");
+}
+
+static void defineSimulator(nb::module_ &m) {
   m.def("simulate", &simulate, nb::arg("module"), nb::arg("device"),
         nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
         nb::arg("compiled") = "", nb::arg("overlaps") = true,
@@ -446,11 +456,9 @@ NB_MODULE(_meshwright, m) {
       "Bytes of its memory in which a device keeps an array with elements of "
       "that many bits; `order` are its dimensions from major to minor, or "
       "empty for the device's own. Raises ValueError for an unknown device.");
-  m.def(
-      "options", [] { return makeList(listOptions(), makeOption); },
-      "The options of a configuration: tuples of phase, key, type, default "
-      "as JSON, name in the phase's textual pipeline, help, and the least that "
-      "a number may be.");
+}
+
+static void defineSchedules(nb::module_ &m) {
   m.def(
       "schedules", [] { return makeList(listTextSchedules(), makeSchedule); },
       "The builtin schedules: tuples of the name, the name in Python's "
@@ -496,4 +504,14 @@ NB_MODULE(_meshwright, m) {
       "The best layout of a model, as JSON and as text. `input` are layers as "
       "JSON, or a program. The JSON has the best `candidates` with their "
       "configurations. Raises ValueError.");
+}
+
+NB_MODULE(_meshwright, m) {
+  m.doc() = "The Meshwright compiler, in process.";
+  m.attr("version") = MESHWRIGHT_VERSION;
+  defineError(m);
+  defineResult(m);
+  definePartitioner(m);
+  defineSimulator(m);
+  defineSchedules(m);
 }

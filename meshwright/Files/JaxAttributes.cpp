@@ -136,6 +136,26 @@ private:
 };
 } // namespace
 
+static Attribute readReplicaGroups(Parameters &in) {
+  Attribute mesh = in.attr();
+  SmallVector<Attribute> axes = in.attrs<Attribute>();
+  if (!in.isGood)
+    return Attribute();
+  return in.makeChecked<stablehlo::ReplicaGroupMeshAxesAttr>(
+      std::tuple{mesh, ArrayAttr::get(mesh.getContext(), axes)});
+}
+
+static Attribute readStablehloMesh(Parameters &in) {
+  SmallVector<stablehlo::MeshAxisAttr> axes;
+  if (auto list = in.attr<ArrayAttr>())
+    axes = llvm::map_to_vector(list, llvm::DynCastTo<stablehlo::MeshAxisAttr>);
+  if (llvm::is_contained(axes, stablehlo::MeshAxisAttr()))
+    return Attribute();
+  return in.make<stablehlo::MeshAttr>(
+      std::tuple{axes, in.flag() ? in.attr<DenseIntElementsAttr>()
+                                 : DenseIntElementsAttr()});
+}
+
 static Attribute readStablehlo(uint64_t kind, Parameters &in) {
   using namespace mlir::stablehlo;
   using std::tuple;
@@ -185,14 +205,8 @@ static Attribute readStablehlo(uint64_t kind, Parameters &in) {
   case 17:
     return in.makeChecked<ResultAccuracyAttr>(tuple{
         in.real(), in.real(), in.number(), in.attr<ResultAccuracyModeAttr>()});
-  case 18: {
-    Attribute mesh = in.attr();
-    SmallVector<Attribute> axes = in.attrs<Attribute>();
-    if (!in.isGood)
-      return Attribute();
-    return in.makeChecked<ReplicaGroupMeshAxesAttr>(
-        tuple{mesh, ArrayAttr::get(mesh.getContext(), axes)});
-  }
+  case 18:
+    return readReplicaGroups(in);
   case 19:
     return in.make<SubAxisInfoAttr>(tuple{in.number(), in.number()});
   case 20: {
@@ -202,16 +216,8 @@ static Attribute readStablehlo(uint64_t kind, Parameters &in) {
   }
   case 21:
     return in.make<MeshAxisAttr>(tuple{in.name(), in.number()});
-  case 22: {
-    SmallVector<MeshAxisAttr> axes;
-    if (auto list = in.attr<ArrayAttr>())
-      axes = llvm::map_to_vector(list, llvm::DynCastTo<MeshAxisAttr>);
-    if (llvm::is_contained(axes, MeshAxisAttr()))
-      return Attribute();
-    return in.make<MeshAttr>(tuple{axes, in.flag()
-                                             ? in.attr<DenseIntElementsAttr>()
-                                             : DenseIntElementsAttr()});
-  }
+  case 22:
+    return readStablehloMesh(in);
   default:
     return Attribute();
   }

@@ -130,6 +130,69 @@ static void addReaders(NamedComputationOp op, Sums &sums) {
     }
 }
 
+namespace {
+/// What the named computations of a microbatch come to.
+struct LayerSums {
+  llvm::MapVector<StringRef, Sums> byName;
+  /// Of what the largest forward computation returns.
+  Type element;
+  double mostFlops = -1;
+};
+} // namespace
+
+static void addComputation(NamedComputationOp op, const Work &work,
+                           const std::vector<bool> &isParameter,
+                           LayerSums &all) {
+  Sums &sums = all.byName[op.getName()];
+  if (op.getTransposeCount() > 0) {
+    sums.layer.backwardFlops += work.flops;
+    return;
+  }
+  sums.layer.flops += work.flops;
+  for (Value operand : op->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(operand);
+        argument && isParameter[argument.getArgNumber()])
+      sums.parameters.insert(operand);
+  addReaders(op, sums);
+  auto type = op.getNumResults()
+                  ? dyn_cast<RankedTensorType>(
+                        op->getResult(op.getNumResults() - 1).getType())
+                  : RankedTensorType();
+  if (type && isa<FloatType>(type.getElementType()) &&
+      work.flops > all.mostFlops) {
+    all.mostFlops = work.flops;
+    all.element = type.getElementType();
+  }
+}
+
+/// Examples are the first dimension of what goes from layer to layer.
+static int64_t countExamples(const LayerSums &all) {
+  int64_t examples = 1;
+  for (const auto &[name, sums] : all.byName)
+    for (Value value : sums.sent)
+      if (auto type = dyn_cast<RankedTensorType>(value.getType());
+          type && type.getRank() > 1 && !type.isDynamicDim(0))
+        examples = std::max<int64_t>(examples, type.getDimSize(0));
+  return examples;
+}
+
+/// The layer of these sums, for one example.
+static Layer makeLayer(StringRef name, const Sums &sums, int64_t examples,
+                       const Device &device) {
+  Layer layer = sums.layer;
+  layer.name = name.str();
+  for (Value value : sums.parameters)
+    layer.parameterBytes += getBytes(value, device);
+  for (Value value : sums.sent)
+    layer.activationBytes += getBytes(value, device);
+  for (Value value : sums.kept)
+    layer.residualBytes += getBytes(value, device);
+  for (double *figure : {&layer.flops, &layer.backwardFlops,
+                         &layer.activationBytes, &layer.residualBytes})
+    *figure = std::min(*figure / double(examples), kMaxNumber);
+  return layer;
+}
+
 FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
                                          const CustomCosts &customs) {
   func::FuncOp function = findMicrobatch(module);
@@ -146,34 +209,12 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
   std::vector<bool> isParameter = findParameters(function, calls);
 
   WorkEstimator works(module, customs);
-  llvm::MapVector<StringRef, Sums> byName;
-  Type element;
-  double mostFlops = -1;
+  LayerSums all;
   for (auto op : function.front().getOps<NamedComputationOp>()) {
     if (!llvm::json::isUTF8(op.getName()))
       return op.emitError() << "has a name that is not UTF-8, which no "
                                "configuration can name; choose another one";
-    Sums &sums = byName[op.getName()];
-    Work work = works.estimate(op.getRegion());
-    if (op.getTransposeCount() > 0) {
-      sums.layer.backwardFlops += work.flops;
-      continue;
-    }
-    sums.layer.flops += work.flops;
-    for (Value operand : op->getOperands())
-      if (auto argument = dyn_cast<BlockArgument>(operand);
-          argument && isParameter[argument.getArgNumber()])
-        sums.parameters.insert(operand);
-    addReaders(op, sums);
-    auto type = op.getNumResults()
-                    ? dyn_cast<RankedTensorType>(
-                          op->getResult(op.getNumResults() - 1).getType())
-                    : RankedTensorType();
-    if (type && isa<FloatType>(type.getElementType()) &&
-        work.flops > mostFlops) {
-      mostFlops = work.flops;
-      element = type.getElementType();
-    }
+    addComputation(op, works.estimate(op.getRegion()), isParameter, all);
   }
 
   Layers layers;
@@ -182,32 +223,14 @@ FailureOr<Layers> meshwright::readLayers(ModuleOp module, const Device &device,
     runs = llvm::SaturatingAdd(runs, countRuns(call));
   layers.microbatches = static_cast<int64_t>(
       std::clamp<uint64_t>(runs, 1, std::numeric_limits<int64_t>::max()));
-  layers.isNarrow = element && element.getIntOrFloatBitWidth() <= 16;
+  layers.isNarrow = all.element && all.element.getIntOrFloatBitWidth() <= 16;
   layers.uncounted = works.getUncounted();
-  // Examples are the first dimension of what goes from layer to layer.
-  int64_t examples = 1;
-  for (auto &[name, sums] : byName)
-    for (Value value : sums.sent)
-      if (auto type = dyn_cast<RankedTensorType>(value.getType());
-          type && type.getRank() > 1 && !type.isDynamicDim(0))
-        examples = std::max<int64_t>(examples, type.getDimSize(0));
+  int64_t examples = countExamples(all);
   if (llvm::MulOverflow(examples, *layers.microbatches, layers.batch))
     return function.emitError()
            << "has more examples than can be counted: " << *layers.microbatches
            << " microbatches of " << examples;
-  for (auto &[name, sums] : byName) {
-    Layer &layer = sums.layer;
-    layer.name = name.str();
-    for (Value value : sums.parameters)
-      layer.parameterBytes += getBytes(value, device);
-    for (Value value : sums.sent)
-      layer.activationBytes += getBytes(value, device);
-    for (Value value : sums.kept)
-      layer.residualBytes += getBytes(value, device);
-    for (double *figure : {&layer.flops, &layer.backwardFlops,
-                           &layer.activationBytes, &layer.residualBytes})
-      *figure = std::min(*figure / double(examples), kMaxNumber);
-    layers.layers.push_back(layer);
-  }
+  for (const auto &[name, sums] : all.byName)
+    layers.layers.push_back(makeLayer(name, sums, examples, device));
   return layers;
 }
