@@ -23,7 +23,12 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from ..core.config import Config
 from ..jaxapi import frontend as compat
-from ..lowering.partitioning import RequestedShardings, assigned_meshes, lower_traced
+from ..lowering.partitioning import (
+    RequestedShardings,
+    assigned_meshes,
+    input_paths,
+    lower_traced,
+)
 from ..lowering.per_mesh import known_before
 from ..pipeline.parts import Parts
 from ..programs.stacked import Stacking
@@ -248,7 +253,6 @@ def _shown(
 ) -> ProgramSignature:
     """What the caller gives and gets."""
     infos, call_tree = jax.tree.flatten(traced.args_info)
-    args_info, kwargs_info = traced.args_info
     owner = [index for index, count in enumerate(inputs) for _ in range(count)]
     kept = sorted({owner[index] for index in lowered.kept_inputs_indices})
     program = lowered.program_signature
@@ -261,11 +265,7 @@ def _shown(
         output_avals=tuple(
             aval.update(sharding=None) for aval in traced.jaxpr.out_avals
         ),
-        input_paths=tuple(
-            what + jax.tree_util.keystr(path)
-            for what, tree in (("args", args_info), ("kwargs", kwargs_info))
-            for path, _ in jax.tree.leaves_with_path(tree)
-        ),
+        input_paths=input_paths(traced.args_info),
         kept=tuple(kept),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
         const_args=program.const_args,

@@ -248,15 +248,46 @@ class _Modules:
     def text(
         self, platform: str, signature: ProgramSignature, tied: Mapping[int, Any]
     ) -> tuple[str, list[int]]:
-        """The text of a module, and the flat inputs that are in host memory."""
-        return _text(
-            self.lowered[platform],
-            signature,
-            self.requested,
-            self.external,
-            self.config,
-            tied,
+        """A module with the shardings that were not given to JAX.
+
+        Returns:
+          Its text, and the flat inputs that are in host memory.
+        """
+        requested, topology = self.requested, self.config.topology
+        in_tree, out_tree = signature.input_tree, signature.output_tree
+        wanted = several_meshes.flat_prefix(
+            per_mesh.known_before(requested.in_shardings, topology, "in_shardings"),
+            in_tree,
         )
+        inputs = {i: leaf for i, leaf in self.external.items() if i not in wanted}
+        inputs |= several_meshes.flat_prefix(requested.external_inputs, in_tree)
+        inputs |= per_mesh.by_mesh(
+            requested.in_shardings, in_tree, signature.input_meshes, topology
+        )
+        outputs = {
+            **tied,
+            **several_meshes.flat_prefix(requested.external_outputs, out_tree),
+            **per_mesh.by_mesh(
+                requested.out_shardings, out_tree, signature.output_meshes, topology
+            ),
+        }
+        for index, sharding in inputs.items():
+            where = f"in_shardings: {signature.input_paths[index]}"
+            aval = signature.input_avals[index]
+            named_shardings.check_divisible(sharding, aval, where)
+        for index, sharding in outputs.items():
+            where = f"out_shardings: result {index}"
+            aval = signature.output_avals[index]
+            named_shardings.check_divisible(sharding, aval, where)
+        first = len(signature.const_args)
+        arguments = {
+            position: inputs[index]
+            for position, index in enumerate(signature.kept, first)
+            if index in inputs
+        }
+        module = self.lowered[platform]
+        text, on_host = several_meshes.annotated_text(module, arguments, outputs)
+        return text, [signature.kept[at - first] for at in on_host if at >= first]
 
     def partition(
         self, signature: ProgramSignature, tied: Mapping[int, Any]
@@ -381,56 +412,6 @@ def _lower_for(
             raise
 
 
-def _text(
-    lowered: jax.stages.Lowered,
-    signature: ProgramSignature,
-    requested: RequestedShardings,
-    external: Mapping[int, Any],
-    config: Config,
-    tied: Mapping[int, Any],
-) -> tuple[str, list[int]]:
-    """The lowered module with the shardings that were not given to JAX.
-
-    Returns:
-      Its text, and the flat inputs that are in host memory.
-    """
-    topology = config.topology
-    in_tree, out_tree = signature.input_tree, signature.output_tree
-    wanted = several_meshes.flat_prefix(
-        per_mesh.known_before(requested.in_shardings, topology, "in_shardings"), in_tree
-    )
-    inputs = {i: leaf for i, leaf in external.items() if i not in wanted}
-    inputs |= several_meshes.flat_prefix(requested.external_inputs, in_tree)
-    inputs |= per_mesh.by_mesh(
-        requested.in_shardings, in_tree, signature.input_meshes, topology
-    )
-    outputs = {
-        **tied,
-        **several_meshes.flat_prefix(requested.external_outputs, out_tree),
-        **per_mesh.by_mesh(
-            requested.out_shardings, out_tree, signature.output_meshes, topology
-        ),
-    }
-    for index, sharding in inputs.items():
-        where = f"in_shardings: {signature.input_paths[index]}"
-        named_shardings.check_divisible(sharding, signature.input_avals[index], where)
-    for index, sharding in outputs.items():
-        where = f"out_shardings: result {index}"
-        named_shardings.check_divisible(sharding, signature.output_avals[index], where)
-    positions = {
-        index: position + len(signature.const_args)
-        for position, index in enumerate(signature.kept)
-    }
-    arguments = {
-        positions[index]: sharding
-        for index, sharding in inputs.items()
-        if index in positions
-    }
-    text, on_host = several_meshes.annotated_text(lowered, arguments, outputs)
-    first = len(signature.const_args)
-    return text, [signature.kept[at - first] for at in on_host if at >= first]
-
-
 def _with_host_inputs(
     signature: ProgramSignature, on_host: Sequence[int], found: IOSpecs
 ) -> tuple[ProgramSignature, IOSpecs]:
@@ -486,19 +467,22 @@ def assigned_meshes(
     )
 
 
+def input_paths(infos: tuple[Any, Any]) -> tuple[str, ...]:
+    """What messages call the flat inputs, from positional and keyword arguments."""
+    return tuple(
+        what + jax.tree_util.keystr(path)
+        for what, tree in zip(("args", "kwargs"), infos, strict=True)
+        for path, _ in jax.tree.leaves_with_path(tree)
+    )
+
+
 def _signature(
     lowered: jax.stages.Lowered,
     name: str,
     requested: RequestedShardings,
     placement: ByPath | None,
 ) -> ProgramSignature:
-    args_info, kwargs_info = lowered.args_info
     infos, call_tree = jax.tree.flatten(lowered.args_info)
-    paths = [
-        what + jax.tree_util.keystr(path)
-        for what, tree in (("args", args_info), ("kwargs", kwargs_info))
-        for path, _ in jax.tree.leaves_with_path(tree)
-    ]
     input_meshes, output_meshes = assigned_meshes(
         requested, call_tree, lowered.out_tree, placement
     )
@@ -508,7 +492,7 @@ def _signature(
         output_tree=lowered.out_tree,
         input_avals=tuple(compat.aval_of(info) for info in infos),
         output_avals=tuple(compat.flat_types(lowered)[1]),
-        input_paths=tuple(paths),
+        input_paths=input_paths(lowered.args_info),
         kept=tuple(compat.kept_arguments(lowered)),
         donated=frozenset(i for i, info in enumerate(infos) if info.donated),
         const_args=tuple(map(compat.view_of_copy, compat.constant_arguments(lowered))),
