@@ -578,18 +578,18 @@ def jit(
     """
     refuse_options(refused)
     func, mpmd_config = with_config(func, mpmd_config, config)
-    options = {
-        "in_shardings": in_shardings,
-        "out_shardings": out_shardings,
-        "donate_argnums": donate_argnums,
-        "donate_argnames": donate_argnames,
-        "static_argnums": static_argnums,
-        "static_argnames": static_argnames,
-        "keep_unused": keep_unused,
-        "compiler_options": compiler_options,
-        "override_func_name": override_func_name,
-        "tie_state": tie_state,
-    }
-    if func is None:
-        return functools.partial(MpmdWrapped, mpmd_config=mpmd_config, **options)
-    return MpmdWrapped(func, mpmd_config, **options)
+    wrap = functools.partial(
+        MpmdWrapped,
+        mpmd_config=mpmd_config,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+        donate_argnums=donate_argnums,
+        donate_argnames=donate_argnames,
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        keep_unused=keep_unused,
+        compiler_options=compiler_options,
+        override_func_name=override_func_name,
+        tie_state=tie_state,
+    )
+    return wrap if func is None else wrap(func)
