@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.config import SCHEDULE_OPTION, Config
-from ..core.names import CALLEE_PREFIX, stage_name
+from ..core.names import stage_name, user_name
 
 _logger = logging.getLogger(__name__)
 
@@ -143,8 +143,7 @@ def call_in_region(name: str, operation: str) -> str:
 
 
 def _call_in_region(message: Message, config: Config) -> str:
-    name = message["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
-    return call_in_region(name, message["operation"])
+    return call_in_region(user_name(message["name"]), message["operation"])
 
 
 # A text of jaxlib's, whose diagnostics have no ids.
@@ -164,8 +163,7 @@ def explain_refusal(text: str) -> str | None:
     if match is None:
         return None
     place = f"{match['file']}:{match['line']}: " if match["file"] else ""
-    name = match["name"].removeprefix(CALLEE_PREFIX).removeprefix("_")
-    return place + call_in_region(name, match["parent"])
+    return place + call_in_region(user_name(match["name"]), match["parent"])
 
 
 def _nested(message: Message, config: Config) -> str:

@@ -41,6 +41,16 @@ def function_name(fn: Callable[..., Any]) -> str:
     return getattr(fn, "__name__", UNNAMED)
 
 
+def callee_name(fn: Callable[..., Any]) -> str:
+    """The name in a module of a function that calls of ours apply."""
+    return CALLEE_PREFIX + function_name(fn)
+
+
+def user_name(callee: str) -> str:
+    """The name in the user's source of a function that calls and loops apply."""
+    return callee.removeprefix(CALLEE_PREFIX).removeprefix("_")
+
+
 def is_cpu_mesh(mesh_name: str) -> bool:
     """Whether a mesh name denotes a CPU mesh, which schedules leave out."""
     return mesh_name.endswith(CPU_MESH_SUFFIX)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..compiler import diagnostics
+from ..core.names import user_name
 from ..jaxapi import frontend as compat
 from ..jaxapi.modules import first_file_location
 from ..tracing import primitives
@@ -132,8 +133,8 @@ def _callee(ctx: Any, name: str, jaxpr: Any, const_avals: Sequence[Any]) -> str:
 
 
 def _call(ctx, *args, jaxpr, name, call_counter):
-    _refuse_ordered_effects(f"call of {primitives.user_name(name)!r}", jaxpr)
-    _refuse_region(primitives.user_name(name))
+    _refuse_ordered_effects(f"call of {user_name(name)!r}", jaxpr)
+    _refuse_region(user_name(name))
     _, const_avals, const_values = _constants(ctx, jaxpr)
     callee = _callee(ctx, name, jaxpr, const_avals)
     op = mpmd.CallOp(
@@ -147,11 +148,11 @@ def _call(ctx, *args, jaxpr, name, call_counter):
 
 
 def _for(ctx, *args, jaxpr, name, num_captured, iterations, form):
-    user_name = primitives.user_name(name)
-    _refuse_ordered_effects(f"loop over {user_name!r}", jaxpr)
+    own_name = user_name(name)
+    _refuse_ordered_effects(f"loop over {own_name!r}", jaxpr)
     if has_loop(jaxpr.jaxpr):
         raise ValueError(
-            f"loop over {user_name!r} contains another loop, and loops do not nest "
+            f"loop over {own_name!r} contains another loop, and loops do not nest "
             "under meshwright.jit; write the inner one as a Python loop of "
             "meshwright.call"
         )

@@ -32,7 +32,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.names import check_type, function_name
+from ..core.names import callee_name, check_type, function_name
 from ..jaxapi import frontend as compat
 from ..tracing import primitives, static_leaves, trace_cache
 from ..tracing.arguments import BY_POSITION
@@ -326,7 +326,7 @@ class _Calls:
     ):
         self._dtype = dtype
         self._fn, self._reduce, self._has_aux = fn, reduce, has_aux
-        self._name = primitives.CALLEE_PREFIX + function_name(fn)
+        self._name = callee_name(fn)
         self._first = count_microbatches(count)
         self.numbers = range(self._first, self._first + count)
         self._order = backward_order(count, self._first)

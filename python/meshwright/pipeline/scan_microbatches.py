@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.names import function_name
-from ..tracing import primitives, trace_cache
+from ..core.names import callee_name
+from ..tracing import trace_cache
 from ..tracing.ops import apply_call
 from ..tracing.program import count_microbatches, is_scheduled
 
@@ -65,7 +65,7 @@ def scan_microbatches(
     )
     if count == 0:
         return jax.lax.scan(body, carry, xs, 0)
-    name = primitives.CALLEE_PREFIX + function_name(body)
+    name = callee_name(body)
     first = count_microbatches(count)
     traced, outputs = None, []
     for number in range(count):

@@ -29,7 +29,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..core.names import function_name
+from ..core.names import callee_name, function_name
 from ..jaxapi import frontend as compat
 from ..staging.flatten import flatten
 from ..staging.graph import by_marks
@@ -68,7 +68,7 @@ class Chunked:
     ):
         self._what, self._fn, self._is_mean, self._dtype = what, fn, is_mean, dtype
         self.numbers: range | None = None
-        self._name = primitives.CALLEE_PREFIX + function_name(fn)
+        self._name = callee_name(fn)
 
     def eagerly(self, args: Any, kwargs: Any, parts: list[list[Part]], cuts: Cuts):
         """What `calls` gives, without calls."""

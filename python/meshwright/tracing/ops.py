@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..core.names import check_type, function_name
+from ..core.names import CALLEE_PREFIX, callee_name, check_type, function_name
 from ..jaxapi import frontend as compat
 from . import primitives, static_leaves, trace_cache
 from .arguments import Statics
@@ -225,7 +225,7 @@ def call(
                 f"call: call_counter must be below 2**32, got {call_counter}; number "
                 "the calls 0, 1, 2, ..."
             )
-    name = primitives.CALLEE_PREFIX + function_name(fn)
+    name = callee_name(fn)
 
     @functools.wraps(fn)
     def wrapped(*args, **kwargs):
@@ -281,7 +281,7 @@ def _loop(
         raise ValueError(
             f"{what}: num_iterations must not be negative, got {num_iterations}"
         )
-    name = f"{primitives.CALLEE_PREFIX}_{function_name(body_fun)}"
+    name = f"{CALLEE_PREFIX}_{function_name(body_fun)}"
 
     @functools.wraps(body_fun)
     def index_last(value, index):
@@ -413,7 +413,7 @@ def _of_jax(args: Any) -> Any:
 
 def _written_out(body_fun: Any, carry: Any, inputs: Any, length: int) -> Any:
     """One call per element; the body is traced once for all elements of a type."""
-    name = primitives.CALLEE_PREFIX + function_name(body_fun)
+    name = callee_name(body_fun)
     traced, form_before = None, ()
     for index in range(length):
         element = jax.tree.map(

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..core.names import CALLEE_PREFIX
+from ..core.names import user_name
 from ..jaxapi import frontend as compat
 from . import bodies
 from .loops import LoopForm, carry_captured, without_dead_carry
@@ -98,11 +98,6 @@ def _loop_types(*avals, jaxpr, num_captured, form, **_):
     if form is LoopForm.WRITTEN:
         carried = jaxpr.out_avals
     return carried, compat.positional_effects(jaxpr)
-
-
-def user_name(callee: str) -> str:
-    """The name in the user's source of a function that calls and loops apply."""
-    return callee.removeprefix(CALLEE_PREFIX).removeprefix("_")
 
 
 def _refuse_loop(what: str) -> Any:
