@@ -164,9 +164,6 @@ def explain_sharding(
 
     Returns:
       An array of values as JSON, and a text for people.
-
-    Raises:
-      ValueError: there is no such value, or none is sharded.
     """
     compiler = extension()
     try:

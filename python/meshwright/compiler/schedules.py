@@ -90,9 +90,6 @@ def compiler_name(what: str, name: object) -> str:
     Args:
       what: where the name is, for the error.
       name: as for `find_schedule_name`, or `file:PATH`.
-
-    Raises:
-      ValueError: there is no such schedule, or the file is not one.
     """
     is_file = isinstance(name, str) and name.startswith(SCHEDULE_FILE_PREFIX)
     found = name if is_file else find_schedule_name(name)

@@ -28,11 +28,7 @@ def refuse_options(options: Iterable[str]) -> None:
 def with_config(
     func: Any, mpmd_config: Config | None, config: Config | None
 ) -> tuple[Callable[..., Any] | None, Config]:
-    """Function and config of `jit`, from the places where they may be given.
-
-    Raises:
-      TypeError: no config, or two.
-    """
+    """Function and config of `jit`, from the places where they may be given."""
     if isinstance(func, Config) and mpmd_config is None:
         func, mpmd_config = None, func
     if mpmd_config is not None and config is not None:

@@ -20,11 +20,7 @@ _ELEMENT = re.compile(r"E\((\d+)\)")
 
 
 def parse_layout(text: str) -> Layout:
-    """A layout as XLA writes it, such as `{1,0:T(8,128)(2,1)}`.
-
-    Raises:
-      ValueError: it is none.
-    """
+    """A layout as XLA writes it, such as `{1,0:T(8,128)(2,1)}`."""
     found = _TEXT.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no layout of XLA")

@@ -339,11 +339,7 @@ def _given_outputs(
 
 
 def _with_sequence_chunks(traced: jax.stages.Traced, config: Config) -> Config:
-    """A config whose schedule knows into how many chunks sequences are cut.
-
-    Raises:
-      ValueError: the schedule is named with another number.
-    """
+    """A config whose schedule knows into how many chunks sequences are cut."""
     chunks = sequence_chunks_in(traced.jaxpr.jaxpr)
     name, _, given = config.schedule.partition(":")
     if chunks == 1 or name + ":" == SCHEDULE_FILE_PREFIX:

@@ -70,10 +70,6 @@ def pick_fragments(
 
     Returns:
       Fragment name to module.
-
-    Raises:
-      NotImplementedError: the programs for two platforms differ outside of
-        fragments.
     """
     if len(results) == 1:
         return dict(next(iter(results.values())).fragments)

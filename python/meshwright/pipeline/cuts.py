@@ -114,11 +114,6 @@ def find_cuts(
       args: the arguments of a microbatch by position, those that are split.
       axes: the axis of the sequence: of all arrays, or a prefix of the arguments.
       chunks: the number of chunks, or the length of each.
-
-    Raises:
-      TypeError: chunks that are no integers.
-      ValueError: a sequence that is not cut evenly, sequences of different lengths, or
-        an array without that axis.
     """
     if isinstance(chunks, int) and not isinstance(chunks, bool):
         wanted = [chunks]

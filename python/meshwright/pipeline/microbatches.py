@@ -17,11 +17,7 @@ from ..tracing.microbatch_rows import cutting_microbatches
 def positions(
     what: str, name: str, numbers: int | Sequence[int], count: int
 ) -> list[int]:
-    """Positions among `count` arguments; negative ones count from the end.
-
-    Raises:
-      ValueError: there is no such argument.
-    """
+    """Positions among `count` arguments; negative ones count from the end."""
     found = []
     for number in (numbers,) if isinstance(numbers, int) else numbers:
         index = operator.index(number)
@@ -48,11 +44,6 @@ def split(what: str, args: Mapping[int, Any], count: int) -> list[dict[int, Any]
 
     Returns:
       The arguments of each part, by position.
-
-    Raises:
-      TypeError: a leaf that is no array.
-      ValueError: lengths that `count` does not divide, different lengths, lists of
-        another length, or entries that differ in more than their shapes.
     """
     paths, leaves = [], []
     for index, arg in sorted(args.items()):  # As the leaves of a dict are.

@@ -338,9 +338,6 @@ def _divide(plain: Any, clipped: Any, count: int, paths: list[str]) -> list[_Par
       clipped: one that does.
       count: the number of results, as many as parameters and state have arrays.
       paths: what the inputs but the last are called.
-
-    Raises:
-      ValueError: an array depends on the gradient of another one.
     """
     jaxpr = clipped.jaxpr
     last = len(jaxpr.invars) - 1

@@ -97,9 +97,6 @@ class Chunked:
         Args:
           parts: for each microbatch and each of its chunks, arguments that it has in
             the place of those.
-
-        Raises:
-          ValueError: the function is to be divided by `mw.auto`.
         """
         if is_scheduled() and not unrolls_loops():
             raise ValueError(
@@ -123,11 +120,7 @@ class Chunked:
         return mean(total, count) if self._is_mean else total
 
     def _differentiable(self, params: Any) -> list[Any]:
-        """The arrays that are differentiated.
-
-        Raises:
-          TypeError: there is an array of integers among them, or state.
-        """
+        """The arrays that are differentiated."""
         found = []
         for path, leaf in jax.tree.leaves_with_path(params, is_leaf=is_stateful):
             where = "args[0]" + jax.tree_util.keystr(path)

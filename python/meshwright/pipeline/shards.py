@@ -564,11 +564,7 @@ class Shards:
 
 
 def _column_of_labels(eqn: Any, operand: Any, indices: Any, axis: int) -> int:
-    """Which of the numbers of an index says the entry of the vocabulary.
-
-    Raises:
-      UnsplittableError: entries are read by more than that.
-    """
+    """Which of the numbers of an index says the entry of the vocabulary."""
     numbers = eqn.params["dimension_numbers"]
     places = list(numbers.start_index_map)
     is_entry = axis in numbers.collapsed_slice_dims and axis in places

@@ -52,11 +52,7 @@ class Candidate:
 
 
 def find_target(device: str, devices: int) -> Target | None:
-    """What to compile for; None for the CPU devices of this process.
-
-    Raises:
-      ValueError: there is no target of this device, or it has to be named.
-    """
+    """What to compile for; None for the CPU devices of this process."""
     if device == "cpu":
         there = len(jax.devices("cpu"))
         if there < devices:

@@ -205,11 +205,7 @@ def _text_of(given: Any, kind: type, facts_of: Callable[[Any], Any]) -> str:
 
 
 def device_of(compiled: Compiled) -> str:
-    """What the cost model calls the devices of a compiled program.
-
-    Raises:
-      ValueError: they are of several kinds, or of one that it does not know.
-    """
+    """What the cost model calls the devices of a compiled program."""
     program = compiled.mpmd_executable.runtime_executable()
     kinds = {mesh.devices[0].device_kind for mesh in program.meshes.values()}
     names = {device_name(mesh.devices[0]) for mesh in program.meshes.values()}

@@ -108,11 +108,7 @@ def value_to_json(value: Any) -> Any:
 
 
 def value_from_json(found: Any) -> Any:
-    """What `value_to_json` wrote.
-
-    Raises:
-      StructureError: it is none, or names what is not imported here.
-    """
+    """What `value_to_json` wrote."""
     if found is None or type(found) in (bool, int, str):
         return found
     if not isinstance(found, dict) or len(found) != 1:
@@ -273,11 +269,7 @@ def _class(name: str, base: type) -> Any:
 
 
 def dtype_to_text(dtype: Any) -> str:
-    """A type of elements, typed keys included.
-
-    Raises:
-      StructureError: keys of an implementation that JAX does not bring.
-    """
+    """A type of elements, typed keys included."""
     if dtype == jax.dtypes.float0:
         return "float0"
     if not jax.numpy.issubdtype(dtype, jax.dtypes.extended):
@@ -311,11 +303,7 @@ def _key_type(name: str) -> Any:
 
 
 def aval_to_json(aval: Any) -> Any:
-    """The abstract value of an argument or result: shape, dtype, whether weak.
-
-    Raises:
-      StructureError: it is no array.
-    """
+    """The abstract value of an argument or result: shape, dtype, whether weak."""
     if not compat.is_plain_type(aval):
         raise StructureError(f"{aval} is no array, which alone can be saved")
     weak = bool(getattr(aval, "weak_type", False))

@@ -44,10 +44,6 @@ def move(sharding: Any, topology: Topology, what: str) -> tuple[Any, Any]:
     Returns:
       The sharding on the first mesh and None, if its mesh has the axes of the
       first one; else None and the sharding.
-
-    Raises:
-      ValueError: its mesh has other axes than the first one, and is not one of the
-        topology.
     """
     named = sharding.sharding if isinstance(sharding, Format) else sharding
     piece = piece_sharding(named, topology)
@@ -149,9 +145,6 @@ def retarget(topology: Topology, devices: Sequence[jax.Device]) -> dict[str, Mes
 
     Args:
       devices: devices to use, consumed mesh by mesh in topology order.
-
-    Raises:
-      ValueError: fewer devices than the meshes have.
     """
     needed = sum(mesh.size for mesh in topology.values())
     if len(devices) < needed:

@@ -166,9 +166,6 @@ def divide(
         waits.
       homes: the stages of inputs that other bodies read, too.
       trained_elsewhere: inputs that other bodies train.
-
-    Raises:
-      ValueError: it has fewer operations than that.
     """
     copied = copies(flat)
     folds = not (is_ordered and any(item.transposes for item in flat.items))

@@ -378,11 +378,7 @@ def _check_names(what: str, given: Mapping[str, Any], found: Mapping[str, Any]) 
 
 
 def place_stages(config: Config, found: Found) -> dict[int, str]:
-    """The mesh of each stage.
-
-    Raises:
-      ValueError: the meshes, or the schedule, cannot have that many stages.
-    """
+    """The mesh of each stage."""
     meshes = [mesh for mesh in config.topology if not is_cpu_mesh(mesh)]
     given = config.stage_to_mesh
     where = f"{found.places[0]}: stage_boundary: " if found.places else ""

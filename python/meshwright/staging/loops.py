@@ -38,11 +38,7 @@ def is_loop(eqn: Any) -> bool:
 
 
 def is_expandable(eqn: Any, max_trips: int | None) -> bool:
-    """Whether an operation with stages inside is written out.
-
-    Raises:
-      ValueError: a `jax.lax.scan` of more trips; the text begins with its place.
-    """
+    """Whether an operation with stages inside is written out."""
     if max_trips is None or not is_loop(eqn) or eqn.effects:
         return False
     if eqn.primitive.name == "scan" and eqn.params["length"] > max_trips:

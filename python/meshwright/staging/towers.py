@@ -40,11 +40,7 @@ def _check_names(config: Config, graph: Graph) -> None:
 
 
 def place_towers(config: Config, graph: Graph, meshes: Sequence[str]) -> dict[int, str]:
-    """The mesh of each stage, one of those that take part in schedules.
-
-    Raises:
-      ValueError: a tower without meshes, or more stages than meshes.
-    """
+    """The mesh of each stage, one of those that take part in schedules."""
     count = sum(tower.count for tower in graph.towers)
     if config.towers is None:
         if count > len(meshes):
@@ -77,11 +73,7 @@ def _meshes(config: Config, tower: str, places: Sequence[str]) -> Sequence[str]:
 
 
 def with_towers(config: Config, graph: Graph, places: Mapping[int, str]) -> Config:
-    """A config whose schedule knows the graph.
-
-    Raises:
-      ValueError: the schedule is of one chain.
-    """
+    """A config whose schedule knows the graph."""
     if config.schedule == _UNORDERED and config.pipeline_schedule is None:
         return config
     if config.schedule not in _OF_GRAPHS:

@@ -52,10 +52,6 @@ def place_parts(jaxpr: Any, config: Config) -> tuple[Config, int]:
 
     Returns:
       The config, and how many stages there are beside those between marks.
-
-    Raises:
-      ValueError: the schedule does not know such parts, or knows them and there are
-        none; or the backward computes them again.
     """
     names = _names(jaxpr)
     schedule = str((config.partitioning_options or {}).get(SCHEDULE_OPTION))

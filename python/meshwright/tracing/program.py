@@ -59,9 +59,6 @@ def count_microbatches(count: int, sequence_chunks: int = 1) -> int:
 
     A schedule tells microbatches apart by their numbers, also those of two functions,
     or of two gradients in one step. With sequences in chunks, each is one.
-
-    Raises:
-      ValueError: microbatches before have their sequences in other chunks.
     """
     program = _program.get()
     if program is None:

@@ -72,11 +72,7 @@ def is_static(leaf: Any) -> bool:
 
 
 def check_hashable(tree: Any, where: str) -> None:
-    """Refuses wrapped values whose changes a later call would not see.
-
-    Raises:
-      TypeError: one is not hashable; the text says where.
-    """
+    """Refuses wrapped values whose changes a later call would not see."""
     for path, leaf in jax.tree.leaves_with_path(tree, is_leaf=is_static):
         if is_static(leaf) and not leaf.is_hashable:
             raise TypeError(
@@ -149,11 +145,7 @@ def is_plainly_array(leaf: Any) -> bool:
 
 
 def flatten(x: Any, what: str, advice: str) -> tuple[list[Any], Any]:
-    """The leaves of what `what` was given, no arrays wrapped, and their tree.
-
-    Raises:
-      TypeError: an NNX object is among them.
-    """
+    """The leaves of what `what` was given, no arrays wrapped, and their tree."""
     leaves, tree = jax.tree.flatten(x, is_leaf=is_stateful)
     for leaf in filter(is_stateful, leaves):
         raise TypeError(

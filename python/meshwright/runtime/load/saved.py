@@ -221,11 +221,7 @@ class Saved:
         _check_surroundings(self._found, surroundings(meshes))
 
     def find(self, source: Source) -> bytes:
-        """The serialized executable of a fragment.
-
-        Raises:
-          ProgramError: there is none that runs here; says why.
-        """
+        """The serialized executable of a fragment."""
         wanted = describe_source(source)
         same = [e for e in self._entries if e["code"] == wanted["code"]]
         for entry in same:

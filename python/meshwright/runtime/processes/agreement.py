@@ -141,9 +141,6 @@ def _find_different(world: World, number: int, parts: Mapping[str, Any]) -> int 
 
     All parts of all processes would be much to carry; nearly always they agree, and
     digests say so.
-
-    Raises:
-      ProcessError: one does not come.
     """
     ours, first = digest(parts), world.members.first
     world.put(f"agree/{number}/{world.process}", ours.encode())

@@ -164,12 +164,7 @@ class Share:
 
 
 def find_processes(meshes: Mapping[str, ProgramMesh]) -> Any | None:
-    """The other processes of this run (`distributed.world.World`), if there are any.
-
-    Raises:
-      ProgramError: a mesh has devices of other processes, which were not joined, or
-        that the transport cannot serve.
-    """
+    """The other processes of this run (`distributed.world.World`), if there are any."""
     # For devices that are only described each process compiles everything.
     if jax.process_count() == 1 or any(mesh.is_described for mesh in meshes.values()):
         return None

@@ -212,11 +212,7 @@ def _check_first() -> None:
 
 
 def _complete(given: tuple, launched: str | None) -> tuple:
-    """The first three arguments, checked, or those of the launcher.
-
-    Raises:
-      ValueError: only some are given, or one is invalid.
-    """
+    """The first three arguments, checked, or those of the launcher."""
     if launched:
         processes, process = environment("PROCESSES"), environment("PROCESS")
         given = launched, int(processes or 1), int(process or 0)
@@ -231,12 +227,7 @@ def _complete(given: tuple, launched: str | None) -> tuple:
 
 
 def _checked(address: str, count: int, process: int) -> tuple[str, int, int]:
-    """The first three arguments, which JAX checks late or takes to be something else.
-
-    Raises:
-      TypeError: a number is none, such as the text of an environment variable.
-      ValueError: no address and port, or a process that there is not.
-    """
+    """The first three arguments, which JAX checks late or takes for something else."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
         raise ValueError(
@@ -362,9 +353,6 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
     """Waits for the coordinator.
 
     JAX would ask again only after a second or more, and abort in the end.
-
-    Raises:
-      ProcessError: no process listens.
     """
     host, port = address.rsplit(":", 1)
     end = time.monotonic() + seconds
@@ -392,9 +380,6 @@ def hold_port(address: str) -> socket.socket:
     of another run that the same user starts at the same moment: processes of the two
     would join each other. It can listen beside this socket, another run cannot have
     one for the port.
-
-    Raises:
-      ProcessError: the port is taken.
     """
     host, port = address.rsplit(":", 1)
     holder = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

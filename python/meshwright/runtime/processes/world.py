@@ -116,11 +116,7 @@ class World:
         return number
 
     def reserve(self, count: int) -> int:
-        """The first of this many ids for arrays; equal everywhere, never given again.
-
-        Raises:
-          ProcessError: there are no more.
-        """
+        """The first of some ids for arrays; equal everywhere, never given again."""
         first, self._next_id = self._next_id, self._next_id + count
         if self._next_id > _MOST_IDS:
             raise ProcessError(

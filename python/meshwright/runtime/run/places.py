@@ -24,10 +24,6 @@ def place_meshes(
     Args:
       target: the devices.
       described: the meshes, as schedule.json has them.
-
-    Raises:
-      ProgramError: the target has too few devices.
-      RuntimeError: its compiler is not installed.
     """
     sizes = {mesh["name"]: math.prod(shape_of(mesh)) for mesh in described}
     needed = sum(sizes.values())

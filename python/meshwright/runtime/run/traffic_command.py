@@ -16,12 +16,7 @@ from meshwright.runtime.watch.traffic import Traffic
 
 
 def count(folder: str) -> Traffic:
-    """Compiles the fragments of a folder and counts.
-
-    Raises:
-      ProgramError: the folder holds no program, or there are too few devices.
-      FragmentError: a fragment does not compile.
-    """
+    """Compiles the fragments of a folder and counts."""
     program, fragments = read_program(folder)
     described = program["meshes"]
     counts = [math.prod(shape_of(mesh)) for mesh in described]
