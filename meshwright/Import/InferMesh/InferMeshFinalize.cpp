@@ -17,18 +17,19 @@
 
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/Reductions.h"
+#include "meshwright/IR/RegionRewriting.h"
 #include "meshwright/Import/InferMesh/InferMeshDiagnostics.h"
 #include "meshwright/Import/InferMesh/LowerCrossMeshReduce.h"
 #include "meshwright/Import/MeshSets/MeshSetAttributes.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Order/BlockOrder.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #define GEN_PASS_DEF_INFERMESHFINALIZEPASS
 #include "meshwright/Import/InferMesh/Passes.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
+using meshwright::applyPatternsWhere;
 
 static StringRef getMeshName(Value value) {
   return cast<MeshTensorType>(value.getType()).getMeshName();
@@ -372,16 +373,10 @@ struct InferMeshFinalizePass
     patterns.add(+[](ReduceOp reduce, PatternRewriter &rewriter) {
       return lowerCrossMeshReduce(reduce, rewriter);
     });
-    auto config =
-        GreedyRewriteConfig()
-            .setUseTopDownTraversal(false)
-            .setMaxIterations(GreedyRewriteConfig::kNoLimit)
-            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-            .enableFolding(false)
-            .enableConstantCSE(false)
-            .setListener(&order);
-    LogicalResult result =
-        applyPatternsGreedily(module, std::move(patterns), config);
+    LogicalResult result = applyPatternsWhere(
+        module.getBodyRegion(), std::move(patterns),
+        GreedyRewriteConfig().setListener(&order),
+        [](Operation *op) { return isa<AssignOp, BroadcastOp, ReduceOp>(op); });
     numTransfers += order.numTransfers;
     numAssigns += order.numAssigns;
     return result;

@@ -32,11 +32,11 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/IR/RegionRewriting.h"
 #include "meshwright/Import/Place/ChainTransfers.h"
 #include "meshwright/Import/Place/InferredFragment.h"
 #include "meshwright/Order/BlockOrder.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/DenseSet.h"
 
 #define GEN_PASS_DEF_INTRODUCETRANSFERSPASS
@@ -44,6 +44,7 @@
 
 using namespace mlir;
 using namespace mlir::mpmd;
+using meshwright::applyPatternsWhere;
 
 //===----------------------------------------------------------------------===//
 // A. Callees
@@ -234,11 +235,9 @@ struct IntroduceTransfersPass
     Memory order;
     RewritePatternSet patterns(&getContext());
     patterns.add<AssignOfUnassign, AssignOfMeshlessSum>(&getContext(), order);
-    GreedyRewriteConfig config;
-    config.enableFolding(false).enableConstantCSE(false);
-    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    config.setListener(&order);
-    if (failed(applyPatternsGreedily(module, std::move(patterns), config)) ||
+    if (failed(applyPatternsWhere(module.getBodyRegion(), std::move(patterns),
+                                  GreedyRewriteConfig().setListener(&order),
+                                  llvm::IsaPred<AssignOp>)) ||
         failed(verifyTransfers(module)))
       signalPassFailure();
     numAssigns += order.numAssigns;

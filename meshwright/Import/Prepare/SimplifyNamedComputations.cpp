@@ -21,7 +21,7 @@
 #include "meshwright/Dialect/Mpmd/MpmdDialect.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "meshwright/Fragments/Simplify/SimplifyRegionOp.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "meshwright/IR/RegionRewriting.h"
 
 #define GEN_PASS_DEF_SIMPLIFYNAMEDCOMPUTATIONSPASS
 #include "meshwright/Import/Prepare/Passes.h"
@@ -101,7 +101,8 @@ struct SimplifyNamedComputationsPass
     if (hasBarrier(func) &&
         failed(applyPatternsGreedily(func, bypassPatterns, config)))
       return signalPassFailure();
-    config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
+    if (meshwright::holdsSeveralBlocks(func.getBody()))
+      config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal);
     if (failed(applyPatternsGreedily(func, simplifyPatterns, config)))
       return signalPassFailure();
     numComputations += erased.numComputations;

@@ -18,6 +18,7 @@
 
 #include "meshwright/Dialect/StableHLO/Transforms/ConstantFolding.h"
 #include "meshwright/Dialect/StableHLO/Transforms/OptimizationPatterns.h"
+#include "meshwright/IR/RegionRewriting.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -55,21 +56,6 @@ static bool holdsGraphRegion(Region &region) {
              .wasInterrupted();
 }
 
-/// Whether there are several blocks in a region, or in one within it, some of which may be
-/// unreachable. Of one block the greedy rewriting itself removes all that is dead.
-static bool holdsSeveralBlocks(Region &region) {
-  auto hasSeveral = [](Region &region) {
-    return !region.empty() && !region.hasOneBlock();
-  };
-  return hasSeveral(region) ||
-         region
-             .walk([&](Operation *op) {
-               return WalkResult(
-                   failure(llvm::any_of(op->getRegions(), hasSeveral)));
-             })
-             .wasInterrupted();
-}
-
 /// Reports ops whose sizes have become constants that their types contradict:
 /// the program has no meaning, which was not visible before.
 static LogicalResult verifySizes(Region &region) {
@@ -95,7 +81,7 @@ LogicalResult stablehlo::optimizeRegion(Region &region,
   // Operands first: what a producer becomes decides what can merge with it.
   GreedyRewriteConfig config;
   config.setUseTopDownTraversal();
-  if (!holdsSeveralBlocks(region))
+  if (!meshwright::holdsSeveralBlocks(region))
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
   if (failed(applyPatternsGreedily(region, patterns, config, changed)))
     return failure();
