@@ -33,7 +33,7 @@ static void addCleanup(OpPassManager &passes, const ExportOptions &options) {
   GreedyRewriteConfig canonicalization;
   canonicalization.setRegionSimplificationLevel(
       GreedySimplifyRegionLevel::Disabled);
-  passes.addPass(createCanonicalizerPass(canonicalization));
+  passes.addNestedPass<func::FuncOp>(createCanonicalizerPass(canonicalization));
   // What canonicalization has found out about the results of bodies.
   passes.addPass(createShareBodiesPass());
   passes.addNestedPass<func::FuncOp>(createFragmentDedupPass());

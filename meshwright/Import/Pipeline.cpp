@@ -53,7 +53,9 @@ static void addInlining(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createVerifyProgramPass({options.maxInlinedOps}));
   addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
   pm.addPass(createExpandCompositesWithEffectsPass());
-  pm.addPass(createInlinerPass());
+  pm.addPass(createInlinerPass({}, [](OpPassManager &callee) {
+    callee.addPass(createCanonicalizePass());
+  }));
   pm.addPass(createInlineNestedCallsPass({options.maxInlinedOps}));
 }
 
@@ -67,7 +69,7 @@ void mpmd::addImportChecks(OpPassManager &pm, const ImportOptions &options) {
 static void addPreparation(OpPassManager &pm, const ImportOptions &options) {
   addInlining(pm, options);
   addOnFunctions(pm, createCSEPass());
-  addOnFunctions(pm, createCanonicalizerPass());
+  addOnFunctions(pm, createCanonicalizePass());
   pm.addPass(createCopyTopologyFromMainPass());
   if (options.enableHeterogeneousMeshes)
     pm.addPass(createGenerateSdyMeshesFromTopologyPass());

@@ -8,6 +8,27 @@
 
 include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
+def CanonicalizePass : Pass<"mpmd-canonicalize"> {
+  let summary = "Canonicalizes, and removes blocks that nothing reaches";
+  let description = [{
+    What `canonicalize` does. Regions are simplified, too, if one of them has
+    several blocks; otherwise there is nothing in them that the patterns leave
+    and simplifying would remove.
+
+    ```mlir
+    %0 = sdy.reshard %x <@mesh, [{"a"}]> : T
+    %1 = sdy.reshard %0 <@mesh, [{"b"}]> : T
+    // becomes
+    %1 = sdy.reshard %x <@mesh, [{"b"}]> : T
+    ```
+
+    Leaves alone: what no pattern matches. Cost: that of the patterns.
+  }];
+  let statistics = [
+    Statistic<"numErased", "num-erased", "Ops erased or replaced">,
+  ];
+}
+
 def CopyTopologyFromMainPass
     : Pass<"mpmd-copy-topology-from-main", "::mlir::ModuleOp"> {
   let summary = "Gives callees the topology of the entry function";
