@@ -16,10 +16,12 @@ def CanonicalizePass : Pass<"mpmd-canonicalize"> {
     and simplifying would remove.
 
     ```mlir
-    %0 = sdy.reshard %x <@mesh, [{"a"}]> : T
-    %1 = sdy.reshard %0 <@mesh, [{"b"}]> : T
+    %0 = mpmd.fragment<mesh="m", origin=["f"]> (%x) (%a: T) {
+      mpmd.return %a : T
+    } : (!m) -> !m
+    return %0 : !m
     // becomes
-    %1 = sdy.reshard %x <@mesh, [{"b"}]> : T
+    return %x : !m
     ```
 
     Leaves alone: what no pattern matches. Cost: that of the patterns.
