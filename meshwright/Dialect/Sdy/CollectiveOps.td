@@ -18,23 +18,37 @@ class Sdy_CollectiveOp<string mnemonic>
   let hasCanonicalizer = 1;
 }
 
-def Sdy_AllGatherOp : Sdy_CollectiveOp<"all_gather"> {
+/// An op on axes, of each dimension or of all, which it calls `name`.
+class Sdy_AxesOp<string mnemonic, Attr kind, string name,
+                 dag others = (ins), string syntaxOfOthers = "">
+    : Sdy_CollectiveOp<mnemonic> {
+  let arguments = !con((ins Sdy_ShapedType:$tensor), !dag(ins, [kind], [name]),
+                       (ins Sdy_TensorSharding:$out_sharding), others);
+  let assemblyFormat = syntaxOfOthers # "$" # name # [{ $tensor
+    `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
+  }];
+}
+
+class Sdy_ReducingOp<string mnemonic, Attr kind, string name>
+    : Sdy_AxesOp<mnemonic, kind, name,
+                 (ins DefaultValuedOptionalAttr<
+                     Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op),
+                 "(custom<OptionalReductionKind>($reduction_op)^)? "> {
+  let useCustomPropertiesEncoding = 1;
+}
+
+def Sdy_AllGatherOp
+    : Sdy_AxesOp<"all_gather", Sdy_ListOfAxisRefLists, "gathering_axes"> {
   let summary = "Drops axes from the minor end of dimensions";
   let description = [{
     ```mlir
     %1 = sdy.all_gather [{"y"}, {} ] %0 out_sharding=<@mesh, [{"x"}, {} ]> : tensor<8x4xf32>
     ```
   }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_ListOfAxisRefLists:$gathering_axes,
-                       Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = [{
-    $gathering_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
-    `:` type($result)
-  }];
 }
 
-def Sdy_AllSliceOp : Sdy_CollectiveOp<"all_slice"> {
+def Sdy_AllSliceOp
+    : Sdy_AxesOp<"all_slice", Sdy_ListOfAxisRefLists, "slicing_axes"> {
   let summary = "Adds axes at the minor end of dimensions";
   let description = [{
     ```mlir
@@ -43,28 +57,14 @@ def Sdy_AllSliceOp : Sdy_CollectiveOp<"all_slice"> {
 
     An operand without sharding is taken as replicated.
   }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_ListOfAxisRefLists:$slicing_axes,
-                       Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = [{
-    $slicing_axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
-    `:` type($result)
-  }];
 }
 
-def Sdy_AllToAllOp : Sdy_CollectiveOp<"all_to_all"> {
+def Sdy_AllToAllOp : Sdy_AxesOp<"all_to_all", Sdy_AllToAllParamList, "params"> {
   let summary = "Moves axes from one dimension to another";
   let description = [{
     ```mlir
     %1 = sdy.all_to_all [{"x"}: 0->1] %0 out_sharding=<@mesh, [{}, {"x"} ]> : tensor<8x4xf32>
     ```
-  }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_AllToAllParamList:$params,
-                       Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = [{
-    $params $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
-    `:` type($result)
   }];
 }
 
@@ -83,7 +83,8 @@ def Sdy_CollectivePermuteOp : Sdy_CollectiveOp<"collective_permute"> {
   }];
 }
 
-def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
+def Sdy_AllReduceOp
+    : Sdy_ReducingOp<"all_reduce", Sdy_AxisRefList, "reduction_axes"> {
   let summary = "Combines partial values along axes";
   let description = [{
     ```mlir
@@ -93,18 +94,10 @@ def Sdy_AllReduceOp : Sdy_CollectiveOp<"all_reduce"> {
 
     An operand without sharding is taken as replicated.
   }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_AxisRefList:$reduction_axes,
-                       Sdy_TensorSharding:$out_sharding,
-                       DefaultValuedOptionalAttr<Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op);
-  let assemblyFormat = [{
-    (custom<OptionalReductionKind>($reduction_op)^)? $reduction_axes $tensor
-    `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
-  }];
-  let useCustomPropertiesEncoding = 1;
 }
 
-def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
+def Sdy_ReduceScatterOp
+    : Sdy_ReducingOp<"reduce_scatter", Sdy_ListOfAxisRefLists, "reduce_scatter_axes"> {
   let summary = "Combines partial values along axes and shards the result by them";
   let description = [{
     ```mlir
@@ -113,46 +106,25 @@ def Sdy_ReduceScatterOp : Sdy_CollectiveOp<"reduce_scatter"> {
 
     An operand without sharding is taken as replicated.
   }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_ListOfAxisRefLists:$reduce_scatter_axes,
-                       Sdy_TensorSharding:$out_sharding,
-                       DefaultValuedOptionalAttr<Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op);
-  let assemblyFormat = [{
-    (custom<OptionalReductionKind>($reduction_op)^)? $reduce_scatter_axes $tensor
-    `out_sharding` `` `=` `` $out_sharding attr-dict `:` type($result)
-  }];
-  let useCustomPropertiesEncoding = 1;
 }
 
-def Sdy_ShardedToUnreducedOp : Sdy_CollectiveOp<"sharded_to_unreduced"> {
+def Sdy_ShardedToUnreducedOp
+    : Sdy_AxesOp<"sharded_to_unreduced", Sdy_ListOfAxisRefLists, "axes"> {
   let summary = "Turns axes of dimensions into unreduced ones";
   let description = [{
     ```mlir
     %1 = sdy.sharded_to_unreduced [{"x"}, {} ] %0 out_sharding=<@mesh, [{}, {} ], unreduced={"x"}> : tensor<8x4xf32>
     ```
   }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_ListOfAxisRefLists:$axes,
-                       Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = [{
-    $axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
-    `:` type($result)
-  }];
 }
 
-def Sdy_ReplicatedToUnreducedOp : Sdy_CollectiveOp<"replicated_to_unreduced"> {
+def Sdy_ReplicatedToUnreducedOp
+    : Sdy_AxesOp<"replicated_to_unreduced", Sdy_AxisRefList, "axes"> {
   let summary = "Turns unused axes into unreduced ones";
   let description = [{
     ```mlir
     %1 = sdy.replicated_to_unreduced {"x"} %0 out_sharding=<@mesh, [{}, {} ], unreduced={"x"}> : tensor<8x4xf32>
     ```
-  }];
-  let arguments = (ins Sdy_ShapedType:$tensor,
-                       Sdy_AxisRefList:$axes,
-                       Sdy_TensorSharding:$out_sharding);
-  let assemblyFormat = [{
-    $axes $tensor `out_sharding` `` `=` `` $out_sharding attr-dict
-    `:` type($result)
   }];
 }
 

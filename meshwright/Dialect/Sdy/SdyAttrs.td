@@ -15,6 +15,22 @@ class Sdy_Attr<string name, string keyword, list<Trait> traits = []>
   let mnemonic = keyword;
 }
 
+/// A list that is iterated over.
+class Sdy_ListAttr<string name, string keyword, string element,
+                   string parameter = "value", string methods = "">
+    : Sdy_Attr<name, keyword> {
+  let parameters =
+      !dag(ins, [OptionalArrayRefParameter<element>], [parameter]);
+  defvar getter = !if(!eq(parameter, "value"), "getValue()", "getShardings()");
+  let extraClassDeclaration = [{
+    using iterator = ::llvm::ArrayRef<}] # element # [{>::iterator;
+    iterator begin() const { return }] # getter # [{.begin(); }
+    iterator end() const { return }] # getter # [{.end(); }
+    bool empty() const { return }] # getter # [{.empty(); }
+    size_t size() const { return }] # getter # [{.size(); }
+  }] # methods;
+}
+
 //===----------------------------------------------------------------------===//
 // Meshes
 //===----------------------------------------------------------------------===//
@@ -123,33 +139,18 @@ def Sdy_AxisRef : Sdy_Attr<"AxisRef", "axis_ref"> {
   }];
 }
 
-def Sdy_AxisRefList : Sdy_Attr<"AxisRefList", "axis_ref_list"> {
+def Sdy_AxisRefList
+    : Sdy_ListAttr<"AxisRefList", "axis_ref_list", "AxisRefAttr"> {
   let summary = "Axes, major to minor";
   let description = "Written `{\"x\", \"y\":(1)2}`.";
-  let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$value);
   let assemblyFormat = "`` custom<AxisRefs>($value)";
-  let extraClassDeclaration = [{
-    using iterator = ::llvm::ArrayRef<AxisRefAttr>::iterator;
-    iterator begin() const { return getValue().begin(); }
-    iterator end() const { return getValue().end(); }
-    bool empty() const { return getValue().empty(); }
-    size_t size() const { return getValue().size(); }
-  }];
 }
 
 def Sdy_ListOfAxisRefLists
-    : Sdy_Attr<"ListOfAxisRefLists", "list_of_axis_ref_lists"> {
+    : Sdy_ListAttr<"ListOfAxisRefLists", "list_of_axis_ref_lists", "AxisRefListAttr"> {
   let summary = "One list of axes per dimension";
   let description = "Written `[{\"x\"}, {}]`.";
-  let parameters = (ins OptionalArrayRefParameter<"AxisRefListAttr">:$value);
   let assemblyFormat = "`` custom<BracketedAttrs>($value)";
-  let extraClassDeclaration = [{
-    using iterator = ::llvm::ArrayRef<AxisRefListAttr>::iterator;
-    iterator begin() const { return getValue().begin(); }
-    iterator end() const { return getValue().end(); }
-    bool empty() const { return getValue().empty(); }
-    size_t size() const { return getValue().size(); }
-  }];
 }
 
 def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
@@ -165,34 +166,18 @@ def Sdy_AllToAllParam : Sdy_Attr<"AllToAllParam", "all_to_all_param"> {
 }
 
 def Sdy_AllToAllParamList
-    : Sdy_Attr<"AllToAllParamList", "all_to_all_param_list"> {
+    : Sdy_ListAttr<"AllToAllParamList", "all_to_all_param_list", "AllToAllParamAttr"> {
   let summary = "The moves of an all_to_all";
   let description = "Written `[{\"x\"}: 0->1, {\"y\"}: 1->0]`.";
-  let parameters = (ins OptionalArrayRefParameter<"AllToAllParamAttr">:$value);
   let assemblyFormat = "`` custom<BracketedAttrs>($value)";
-  let extraClassDeclaration = [{
-    using iterator = ::llvm::ArrayRef<AllToAllParamAttr>::iterator;
-    iterator begin() const { return getValue().begin(); }
-    iterator end() const { return getValue().end(); }
-    bool empty() const { return getValue().empty(); }
-    size_t size() const { return getValue().size(); }
-  }];
 }
 
-def Sdy_ManualAxes : Sdy_Attr<"ManualAxes", "manual_axes"> {
+def Sdy_ManualAxes
+    : Sdy_ListAttr<"ManualAxes", "manual_axes", "::mlir::StringAttr", "value",
+                   "  bool contains(::llvm::StringRef axisName) const;\n"> {
   let summary = "The axes a manual computation handles itself";
   let description = "Written `{\"x\", \"y\"}`.";
-  let parameters =
-      (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$value);
   let assemblyFormat = "`` custom<AxisNames>($value)";
-  let extraClassDeclaration = [{
-    using iterator = ::llvm::ArrayRef<::mlir::StringAttr>::iterator;
-    iterator begin() const { return getValue().begin(); }
-    iterator end() const { return getValue().end(); }
-    bool empty() const { return getValue().empty(); }
-    size_t size() const { return getValue().size(); }
-    bool contains(::llvm::StringRef axisName) const;
-  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -338,19 +323,11 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
 }
 
 def Sdy_TensorShardingPerValue
-    : Sdy_Attr<"TensorShardingPerValue", "sharding_per_value"> {
+    : Sdy_ListAttr<"TensorShardingPerValue", "sharding_per_value", "TensorShardingAttr",
+                   "shardings"> {
   let summary = "One sharding per operand or result";
   let description = "Written `<[<@mesh, [{\"x\"}]>, <@mesh, []>]>`.";
-  let parameters =
-      (ins OptionalArrayRefParameter<"TensorShardingAttr">:$shardings);
   let assemblyFormat = "`<` custom<BracketedAttrs>($shardings) `>`";
-  let extraClassDeclaration = [{
-    using iterator = ::llvm::ArrayRef<TensorShardingAttr>::iterator;
-    iterator begin() const { return getShardings().begin(); }
-    iterator end() const { return getShardings().end(); }
-    bool empty() const { return getShardings().empty(); }
-    size_t size() const { return getShardings().size(); }
-  }];
 }
 
 //===----------------------------------------------------------------------===//
