@@ -25,6 +25,11 @@ bool sdy::isBefore(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh) {
   return a.getSubAxisInfo().getSize() < b.getSubAxisInfo().getSize();
 }
 
+void sdy::sortInMeshOrder(MutableArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
+  llvm::sort(
+      axes, [&](AxisRefAttr a, AxisRefAttr b) { return isBefore(a, b, mesh); });
+}
+
 bool sdy::contains(AxisRefAttr a, AxisRefAttr b) {
   if (a.getName() != b.getName())
     return false;
@@ -120,6 +125,15 @@ void sdy::appendOrMerge(SmallVectorImpl<AxisRefAttr> &axes, AxisRefAttr axis,
     axes.back() = merge(axes.back(), axis, mesh);
   else
     axes.push_back(axis);
+}
+
+SmallVector<AxisRefAttr> sdy::sortAndMerge(SmallVector<AxisRefAttr> axes,
+                                           MeshAttr mesh) {
+  sortInMeshOrder(axes, mesh);
+  SmallVector<AxisRefAttr> merged;
+  for (AxisRefAttr axis : axes)
+    appendOrMerge(merged, axis, mesh);
+  return merged;
 }
 
 int64_t sdy::getTotalSize(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {

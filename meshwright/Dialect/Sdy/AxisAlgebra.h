@@ -23,6 +23,8 @@ namespace mlir::sdy {
 /// then its size, a full axis being the largest.
 bool isBefore(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
 
+void sortInMeshOrder(MutableArrayRef<AxisRefAttr> axes, MeshAttr mesh);
+
 /// Every part of `b` is in `a`. A sub-axis never contains the full axis.
 bool contains(AxisRefAttr a, AxisRefAttr b);
 bool strictlyContains(AxisRefAttr a, AxisRefAttr b);
@@ -55,6 +57,10 @@ AxisRefAttr merge(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
 /// Appends an axis, merging it with the last one where possible.
 void appendOrMerge(SmallVectorImpl<AxisRefAttr> &axes, AxisRefAttr axis,
                    MeshAttr mesh);
+
+/// The axes in mesh order, merged where they meet.
+SmallVector<AxisRefAttr> sortAndMerge(SmallVector<AxisRefAttr> axes,
+                                      MeshAttr mesh);
 
 /// The product of the sizes.
 int64_t getTotalSize(ArrayRef<AxisRefAttr> axes, MeshAttr mesh);

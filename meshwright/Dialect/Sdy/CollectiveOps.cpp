@@ -40,6 +40,13 @@ static AxesPerDim getAxesPerDim(TensorShardingAttr sharding) {
                              });
 }
 
+static SmallVector<AxisRefAttr> flatten(ListOfAxisRefListsAttr lists) {
+  SmallVector<AxisRefAttr> axes;
+  for (AxisRefListAttr list : lists)
+    llvm::append_range(axes, list);
+  return axes;
+}
+
 static std::string toString(ArrayRef<AxisRefAttr> axes) {
   std::string text = "{";
   llvm::interleave(
@@ -168,14 +175,20 @@ static LogicalResult verifyEqualAxes(Operation *op, const AxesPerDim &expected,
 
 /// The dimensions of the side that has more axes are those of the other with
 /// the axes of the op appended.
-static LogicalResult verifyAppended(Operation *op, const Sides &sides,
-                                    ListOfAxisRefListsAttr axes, bool isInput) {
-  if (failed(verifyAxesPerDim(op, sides, axes)))
+static FailureOr<Sides> verifyAppended(Operation *op, TensorShardingAttr out,
+                                       ListOfAxisRefListsAttr axes,
+                                       bool isInput) {
+  // An operand that has more axes has a sharding.
+  FailureOr<Sides> sides = getSides(op, out, /*assumeReplicated=*/!isInput);
+  if (failed(sides) || failed(verifyAxesPerDim(op, *sides, axes)))
     return failure();
-  TensorShardingAttr fewer = isInput ? sides.out : sides.in;
-  TensorShardingAttr more = isInput ? sides.in : sides.out;
-  return verifyEqualAxes(op, appendAxes(getAxesPerDim(fewer), axes, sides.mesh),
-                         getAxesPerDim(more));
+  TensorShardingAttr fewer = isInput ? sides->out : sides->in;
+  TensorShardingAttr more = isInput ? sides->in : sides->out;
+  if (failed(verifyEqualAxes(
+          op, appendAxes(getAxesPerDim(fewer), axes, sides->mesh),
+          getAxesPerDim(more))))
+    return failure();
+  return sides;
 }
 
 /// The unreduced axes of the result are those of the operand and `added`.
@@ -183,12 +196,7 @@ static LogicalResult verifyAddedUnreduced(Operation *op, const Sides &sides,
                                           ArrayRef<AxisRefAttr> added) {
   auto all = llvm::to_vector(sides.in.getUnreducedAxes());
   llvm::append_range(all, added);
-  llvm::sort(all, [&](AxisRefAttr a, AxisRefAttr b) {
-    return isBefore(a, b, sides.mesh);
-  });
-  SmallVector<AxisRefAttr> expected;
-  for (AxisRefAttr axis : all)
-    appendOrMerge(expected, axis, sides.mesh);
+  SmallVector<AxisRefAttr> expected = sortAndMerge(std::move(all), sides.mesh);
   if (sides.out.getUnreducedAxes() == ArrayRef(expected))
     return success();
   return op->emitOpError() << "unreduced axes do not match: expected "
@@ -201,36 +209,26 @@ static LogicalResult verifyAddedUnreduced(Operation *op, const Sides &sides,
 //===----------------------------------------------------------------------===//
 
 LogicalResult AllGatherOp::verify() {
-  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
-  if (failed(sides))
-    return failure();
-  return verifyAppended(*this, *sides, getGatheringAxes(), /*isInput=*/true);
+  return verifyAppended(*this, getOutSharding(), getGatheringAxes(),
+                        /*isInput=*/true);
 }
 
 LogicalResult AllSliceOp::verify() {
-  FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
-  if (failed(sides))
-    return failure();
-  return verifyAppended(*this, *sides, getSlicingAxes(), /*isInput=*/false);
+  return verifyAppended(*this, getOutSharding(), getSlicingAxes(),
+                        /*isInput=*/false);
 }
 
 LogicalResult ReduceScatterOp::verify() {
-  FailureOr<Sides> sides = getSides(*this, getOutSharding(), true);
-  if (failed(sides))
-    return failure();
-  return verifyAppended(*this, *sides, getReduceScatterAxes(),
+  return verifyAppended(*this, getOutSharding(), getReduceScatterAxes(),
                         /*isInput=*/false);
 }
 
 LogicalResult ShardedToUnreducedOp::verify() {
-  FailureOr<Sides> sides = getSides(*this, getOutSharding(), false);
-  if (failed(sides) ||
-      failed(verifyAppended(*this, *sides, getAxes(), /*isInput=*/true)))
+  FailureOr<Sides> sides =
+      verifyAppended(*this, getOutSharding(), getAxes(), /*isInput=*/true);
+  if (failed(sides))
     return failure();
-  SmallVector<AxisRefAttr> added;
-  for (AxisRefListAttr list : getAxes())
-    llvm::append_range(added, list);
-  return verifyAddedUnreduced(*this, *sides, added);
+  return verifyAddedUnreduced(*this, *sides, flatten(getAxes()));
 }
 
 LogicalResult ReplicatedToUnreducedOp::verify() {
@@ -429,20 +427,8 @@ static LogicalResult fuseReduceScatter(AllSliceOp op,
   MeshAttr mesh = op.getOutSharding().getMesh(op);
   if (!mesh)
     return failure();
-  auto inMeshOrder = [&](SmallVector<AxisRefAttr> axes) {
-    llvm::sort(axes, [&](AxisRefAttr a, AxisRefAttr b) {
-      return isBefore(a, b, mesh);
-    });
-    SmallVector<AxisRefAttr> merged;
-    for (AxisRefAttr axis : axes)
-      appendOrMerge(merged, axis, mesh);
-    return merged;
-  };
-  SmallVector<AxisRefAttr> sliced;
-  for (AxisRefListAttr list : op.getSlicingAxes())
-    llvm::append_range(sliced, list);
-  if (inMeshOrder(sliced) !=
-      inMeshOrder(llvm::to_vector(allReduce.getReductionAxes())))
+  if (sortAndMerge(flatten(op.getSlicingAxes()), mesh) !=
+      sortAndMerge(llvm::to_vector(allReduce.getReductionAxes()), mesh))
     return failure();
   rewriter.replaceOpWithNewOp<ReduceScatterOp>(
       op, op.getType(), allReduce.getTensor(), op.getSlicingAxes(),

@@ -205,9 +205,7 @@ static TensorShardingAttr addManualAxes(TensorShardingAttr inside,
       return manualAxes.contains(axis.getName());
     });
     if (mesh)
-      llvm::sort(axes, [&](AxisRefAttr a, AxisRefAttr b) {
-        return isBefore(a, b, mesh);
-      });
+      sortInMeshOrder(axes, mesh);
     return axes;
   };
   SmallVector<DimensionShardingAttr> dims;

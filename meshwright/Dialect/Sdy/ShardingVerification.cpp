@@ -89,9 +89,7 @@ static LogicalResult verifyPartsOfAxis(SmallVector<AxisRefAttr> parts,
     if (axis.isSubAxis() &&
         failed(verifySubAxis(axis, mesh.getAxisSize(name), emitError)))
       return failure();
-  llvm::sort(parts, [&](AxisRefAttr a, AxisRefAttr b) {
-    return isBefore(a, b, mesh);
-  });
+  sortInMeshOrder(parts, mesh);
   for (auto [a, b] : llvm::zip(parts, ArrayRef(parts).drop_front()))
     if (overlaps(a, b))
       return emitError() << "overlapping sub-axes: " << a.toString() << ", "

@@ -29,9 +29,7 @@ static TensorShardingAttr hideAboveZero(TensorShardingAttr sharding,
     llvm::append_range(replicated, dim.getAxes());
   }
   if (mesh)
-    llvm::sort(replicated, [&](AxisRefAttr a, AxisRefAttr b) {
-      return isBefore(a, b, mesh);
-    });
+    sortInMeshOrder(replicated, mesh);
   return sharding.replaceDimShardings(dims).replaceReplicatedAxes(replicated);
 }
 

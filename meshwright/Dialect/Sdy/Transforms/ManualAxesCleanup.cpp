@@ -51,9 +51,7 @@ static TensorShardingAttr replicateOthers(TensorShardingAttr sharding,
   for (StringAttr axis : manualAxes)
     if (!mentioned.contains(axis))
       replicated.push_back(AxisRefAttr::get(sharding.getContext(), axis));
-  llvm::sort(replicated, [&](AxisRefAttr a, AxisRefAttr b) {
-    return isBefore(a, b, mesh);
-  });
+  sortInMeshOrder(replicated, mesh);
   return sharding.replaceReplicatedAxes(replicated);
 }
 
