@@ -21,12 +21,18 @@ std::optional<OperandRange> stablehlo::getReturnedValues(Region &region) {
 
 LogicalResult stablehlo::verifyPairedOperands(std::optional<Location> location,
                                               ValueRange operands) {
-  if (!operands.empty() && operands.size() % 2 == 0)
-    return success();
-  return emitOptionalError(location,
-                           "expects at least one input and as many "
-                           "init values, but got ",
-                           operands.size(), " operands");
+  if (operands.empty() || operands.size() % 2 != 0)
+    return emitOptionalError(
+        location,
+        "expects at least one input and as many init values, but got ",
+        operands.size(), " operands");
+  TypeRange inputs = operands.take_front(operands.size() / 2).getTypes();
+  for (Type input : inputs.drop_front())
+    if (!areShapesCompatible(input, inputs[0]))
+      return emitOptionalError(
+          location, "expects all inputs to have compatible shapes, but got ",
+          inputs[0], " and ", input);
+  return success();
 }
 
 bool stablehlo::isPromotable(Type from, Type to) {

@@ -19,7 +19,8 @@ std::optional<OperandRange> getReturnedValues(Region &region);
 /// class is the same and the width not smaller. Floats promote to any float.
 bool isPromotable(Type from, Type to);
 
-/// Verifies that operands are one or more inputs and as many init values.
+/// Verifies that operands are one or more inputs, of compatible shapes, and as many
+/// init values.
 LogicalResult verifyPairedOperands(std::optional<Location> location,
                                    ValueRange operands);
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "meshwright/Dialect/StableHLO/StructForm.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -25,15 +26,6 @@ void StablehloDialect::registerAttributes() {
 // Dispatch
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseDimension(AsmParser &parser,
-                                  SmallVectorImpl<int64_t> &dims) {
-  if (succeeded(parser.parseOptionalQuestion())) {
-    dims.push_back(ShapedType::kDynamic);
-    return success();
-  }
-  return parser.parseInteger(dims.emplace_back());
-}
-
 /// Parses `<bounds = [8, ?]>`, the long form of a bounds encoding.
 static Attribute parseTypeExtensions(AsmParser &parser) {
   SmallVector<int64_t> bounds;
@@ -41,7 +33,7 @@ static Attribute parseTypeExtensions(AsmParser &parser) {
       parser.parseEqual() ||
       parser.parseCommaSeparatedList(
           AsmParser::Delimiter::Square,
-          [&] { return parseDimension(parser, bounds); }) ||
+          [&] { return parseSize(parser, bounds); }) ||
       parser.parseGreater())
     return {};
   return TypeExtensionsAttr::get(parser.getContext(), bounds);
@@ -182,9 +174,8 @@ void OutputOperandAliasAttr::print(AsmPrinter &printer) const {
 
 Attribute TypeExtensionsAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> bounds;
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::OptionalLessGreater,
-          [&] { return parseDimension(parser, bounds); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalLessGreater,
+                                     [&] { return parseSize(parser, bounds); }))
     return {};
   return TypeExtensionsAttr::get(parser.getContext(), bounds);
 }

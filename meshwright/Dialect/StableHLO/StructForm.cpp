@@ -10,13 +10,13 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-static ParseResult parseListEntry(AsmParser &parser,
-                                  SmallVectorImpl<int64_t> &list) {
+ParseResult stablehlo::parseSize(AsmParser &parser,
+                                 SmallVectorImpl<int64_t> &sizes) {
   if (succeeded(parser.parseOptionalQuestion())) {
-    list.push_back(ShapedType::kDynamic);
+    sizes.push_back(ShapedType::kDynamic);
     return success();
   }
-  return parser.parseInteger(list.emplace_back());
+  return parser.parseInteger(sizes.emplace_back());
 }
 
 static ParseResult parseFieldValue(AsmParser &parser,
@@ -24,7 +24,7 @@ static ParseResult parseFieldValue(AsmParser &parser,
   if (!field.list)
     return parser.parseInteger(*field.number);
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    return parseListEntry(parser, *field.list);
+    return parseSize(parser, *field.list);
   });
 }
 

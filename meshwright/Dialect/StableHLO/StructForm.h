@@ -29,6 +29,9 @@ struct StructField {
   int64_t *number = nullptr;
 };
 
+/// Parses an integer, or `?` for a dynamic size, and appends it.
+ParseResult parseSize(AsmParser &parser, SmallVectorImpl<int64_t> &sizes);
+
 /// Parses `name = value, ...` up to and including the closing `>`. The fields
 /// that are not written keep their value.
 ParseResult parseStructFields(AsmParser &parser, ArrayRef<StructField> fields);

@@ -30,6 +30,7 @@
 #include "meshwright/Order/EffectOrder.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include <map>
 
 #define GEN_PASS_DEF_RULEBASEDMERGEPASS
@@ -236,7 +237,7 @@ struct RuleBasedMergePass
       for (const FragmentInfo &source : rule.sources)
         if (!ruleOfSource.try_emplace(source, i).second)
           return emitError(UnknownLoc::get(context))
-                 << "merge rules name the source " << toString(source)
+                 << "merge rules name the source " << llvm::to_string(source)
                  << " twice; each source must occur once over all rules";
     return success();
   }
@@ -281,12 +282,6 @@ private:
       constraints.add(graph.getPosition(first), graph.getPosition(second));
     });
     return sortBlockTopologically(graph, constraints);
-  }
-
-  static std::string toString(const FragmentInfo &info) {
-    std::string text;
-    llvm::raw_string_ostream(text) << info;
-    return text;
   }
 
   RuleOfSource ruleOfSource;

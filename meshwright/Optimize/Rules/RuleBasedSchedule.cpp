@@ -21,6 +21,7 @@
 #include "meshwright/Text/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
+#include "llvm/Support/ScopedPrinter.h"
 #include <map>
 #include <set>
 
@@ -33,12 +34,6 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 using FragmentsByInfo = std::map<FragmentInfo, FragmentOp>;
-
-static std::string toString(const FragmentInfo &info) {
-  std::string text;
-  llvm::raw_string_ostream(text) << info;
-  return text;
-}
 
 /// Registers the user fragments of a function. Two that fit one description
 /// could not be distinguished by rules.
@@ -54,7 +49,7 @@ static LogicalResult registerFragments(func::FuncOp func,
       return;
     areDistinct = false;
     func.emitError()
-        << "two fragments fit the description " << toString(info)
+        << "two fragments fit the description " << llvm::to_string(info)
         << "; rules need distinct ones: do two named computations share a "
            "name? They are at "
         << getLocationText(known->second.getLoc()) << " and at "
@@ -98,13 +93,13 @@ FragmentOp RuleApplier::find(const FragmentInfo &info) {
     return {};
   InFlightDiagnostic diag = func.emitWarning()
                             << "no fragment fits the description "
-                            << toString(info) << " of a schedule rule";
+                            << llvm::to_string(info) << " of a schedule rule";
   std::map<std::string, Location> byText;
   for (auto [other, fragment] : fragments)
-    byText.emplace(toString(other), fragment.getLoc());
+    byText.emplace(llvm::to_string(other), fragment.getLoc());
   std::string nearest =
       meshwright::findNearest(
-          toString(info),
+          llvm::to_string(info),
           llvm::to_vector_of<StringRef>(llvm::make_first_range(byText)))
           .str();
   if (!nearest.empty())

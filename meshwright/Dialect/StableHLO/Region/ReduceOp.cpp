@@ -39,15 +39,8 @@ static RankedTensorType dropDimensions(RankedTensorType type,
 }
 
 static LogicalResult verifyDimensions(std::optional<Location> location,
-                                      TypeRange inputs,
+                                      int64_t rank,
                                       ArrayRef<int64_t> dimensions) {
-  for (Type input : inputs.drop_front()) // (C1)
-    if (!areShapesCompatible(input, inputs[0]))
-      return emitOptionalError(location,
-                               "expects all inputs to have "
-                               "compatible shapes, but got ",
-                               inputs[0], " and ", input);
-  int64_t rank = cast<RankedTensorType>(inputs[0]).getRank();
   llvm::SmallBitVector seen(rank);
   for (int64_t dim : dimensions) { // (C2)
     if (dim < 0 || dim >= rank)
@@ -64,10 +57,12 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
                                          std::optional<Location> location,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &inferred) {
-  if (failed(verifyPairedOperands(location, adaptor.getOperands())))
+  if (failed(verifyPairedOperands(location, adaptor.getOperands()))) // (C1)
     return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
-  if (failed(verifyDimensions(location, inputs, adaptor.getDimensions())))
+  if (failed(verifyDimensions(location,
+                              cast<RankedTensorType>(inputs[0]).getRank(),
+                              adaptor.getDimensions())))
     return failure();
   SmallVector<RankedTensorType> shapes;
   for (Type input : inputs)

@@ -19,12 +19,6 @@ LogicalResult ReduceWindowOp::inferReturnTypes(
   if (failed(verifyPairedOperands(location, adaptor.getOperands()))) // (C1)
     return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
-  for (Type input : inputs.drop_front())
-    if (!areShapesCompatible(input, inputs[0]))
-      return emitOptionalError(location,
-                               "expects all inputs to have "
-                               "compatible shapes, but got ",
-                               inputs[0], " and ", input);
   int64_t rank = cast<RankedTensorType>(inputs[0]).getRank();
   if (static_cast<int64_t>(adaptor.getWindowDimensions().size()) != rank)
     return emitOptionalError(location,

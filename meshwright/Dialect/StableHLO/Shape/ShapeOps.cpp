@@ -8,6 +8,7 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/SmallBitVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -82,6 +83,11 @@ static int64_t getLimit(RankedTensorType type, int64_t dim) {
     return type.getDimSize(dim);
   ArrayRef<int64_t> bounds = getBounds(type);
   return bounds.empty() ? ShapedType::kDynamic : bounds[dim];
+}
+
+static SmallVector<int64_t> getLimits(RankedTensorType type) {
+  return llvm::map_to_vector(llvm::seq<int64_t>(type.getRank()),
+                             [&](int64_t dim) { return getLimit(type, dim); });
 }
 
 /// Returns a type with the given shape; `limits` bound its dynamic dimensions.
@@ -295,10 +301,8 @@ FailureOr<Type> BroadcastOp::inferType(std::optional<Location> location,
       return emitOptionalError(location, "broadcast with negative dimension ",
                                "size ", size);
   SmallVector<int64_t> limits(shape);
-  for (int64_t dim = 0, rank = type.getRank(); dim < rank; ++dim) {
-    shape.push_back(type.getDimSize(dim));
-    limits.push_back(getLimit(type, dim));
-  }
+  llvm::append_range(shape, type.getShape());
+  llvm::append_range(limits, getLimits(type));
   return getBoundedType(type, shape, std::move(limits));
 }
 
@@ -512,14 +516,12 @@ FailureOr<Type> PadOp::inferType(std::optional<Location> location,
       failed(verifyLength(location, "interior_padding", interior.size(), rank)))
     return failure(); // (C1)
   SmallVector<int64_t> shape, limits;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    limits.push_back(getLimit(type, dim));
-  SmallVector<int64_t> paddedLimits;
   if (failed(
           inferPadded(location, type.getShape(), low, high, interior, shape)) ||
-      failed(inferPadded(location, limits, low, high, interior, paddedLimits)))
+      failed(
+          inferPadded(location, getLimits(type), low, high, interior, limits)))
     return failure();
-  return getBoundedType(type, shape, std::move(paddedLimits));
+  return getBoundedType(type, shape, std::move(limits));
 }
 
 /// Verifies the result of constant paddings.
@@ -603,9 +605,8 @@ FailureOr<Type> ConcatenateOp::inferType(std::optional<Location> location,
     return failure();
   // Outside of the concatenated dimension the operands refine each other.
   auto first = cast<RankedTensorType>(types.front());
-  SmallVector<int64_t> shape(first.getShape()), limits;
+  SmallVector<int64_t> shape(first.getShape()), limits = getLimits(first);
   for (int64_t dim = 0, rank = first.getRank(); dim < rank; ++dim) {
-    limits.push_back(getLimit(first, dim));
     for (Type type : types.drop_front()) {
       auto tensor = cast<RankedTensorType>(type);
       int64_t size = tensor.getDimSize(dim), limit = getLimit(tensor, dim);
@@ -663,9 +664,7 @@ FailureOr<Type> SetDimensionSizeOp::inferType(std::optional<Location> location,
   if (cast<RankedTensorType>(adaptor.getSize().getType()).getRank() != 0)
     return emitOptionalError(location, "size operand should be of rank-0, got ",
                              adaptor.getSize().getType()); // (C2)
-  SmallVector<int64_t> shape(type.getShape()), limits, size;
-  for (int64_t dim = 0, rank = type.getRank(); dim < rank; ++dim)
-    limits.push_back(getLimit(type, dim));
+  SmallVector<int64_t> shape(type.getShape()), limits = getLimits(type), size;
   bool isFull = matchConstantOperand(adaptor.getSize(), size) &&
                 size.front() == limits[setDim];
   shape[setDim] = isFull ? limits[setDim] : ShapedType::kDynamic;

@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-static RankedTensorType getType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 // Pattern: concatenate(x) -> x
 static LogicalResult forwardOnlyPiece(ConcatenateOp op,
                                       PatternRewriter &rewriter) {

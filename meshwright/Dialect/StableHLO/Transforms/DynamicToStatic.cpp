@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-static RankedTensorType getType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 // Pattern: dynamic_slice(x, constants) -> slice(x), with clamped starts
 static LogicalResult makeSlice(DynamicSliceOp op, PatternRewriter &rewriter) {
   RankedTensorType type = getType(op.getOperand());

@@ -60,6 +60,10 @@ LogicalResult optimizeRegion(Region &region,
                              const FrozenRewritePatternSet &patterns,
                              bool *changed = nullptr);
 
+inline RankedTensorType getType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 /// Returns the value of a stablehlo.constant of integers, floats or complex
 /// numbers; null for anything else.
 DenseElementsAttr getConstant(Value value);

@@ -9,10 +9,6 @@
 using namespace mlir;
 using namespace mlir::stablehlo;
 
-static RankedTensorType getType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// Whether operand and result have one static type, and may be one value.
 static bool keepsStaticType(Operation *op) {
   Type type = op->getResult(0).getType();
