@@ -166,8 +166,8 @@ const TextResult &Result::getWhole() {
     TextDiagnostic error;
     error.severity = "error";
     error.text = "what was repeated from a few microbatches is not what all of "
-                 "them give; this is a bug in Meshwright, not in the "
-                 "program: please report it together with the program";
+                 "them give; this is a bug in Meshwright, not in the program: "
+                 "please report it together with the program";
     raise({error});
   }
   texts = std::move(whole);
@@ -320,11 +320,10 @@ static nb::tuple makeOption(const TextOptionInfo &option) {
 }
 
 static void defineError(nb::module_ &m) {
-  partitionError = nb::steal(
-      PyErr_NewExceptionWithDoc("_meshwright.PartitionError",
-                                "A program cannot be partitioned. `messages` "
-                                "are as those of a Result.",
-                                PyExc_RuntimeError, nullptr));
+  partitionError = nb::steal(PyErr_NewExceptionWithDoc(
+      "_meshwright.PartitionError",
+      "A program cannot be partitioned. `messages` are as those of a Result.",
+      PyExc_RuntimeError, nullptr));
   m.attr("PartitionError") = partitionError;
   // The interpreter takes the module down before the statics of this library.
   nb::module_::import_("atexit").attr("register")(
@@ -346,8 +345,7 @@ static void defineResult(nb::module_ &m) {
       .def_prop_ro(
           "is_repeated", [](const Result &r) { return r.texts.isRepeated; },
           "Whether few microbatches were partitioned, and the result repeated "
-          "for "
-          "all; what needs the whole program makes it then.")
+          "for all; what needs the whole program makes it then.")
       .def_prop_ro(
           "program", [](const Result &r) { return r.texts.program; },
           "What a runtime has to do, as JSON, with ranges if it is large; "
@@ -378,11 +376,11 @@ static void defineResult(nb::module_ &m) {
 }
 
 static void definePartitioner(nb::module_ &m) {
-  nb::class_<Session>(m, "Session",
-                      "A program on its way through the partitioner: read, "
-                      "imported, finished, each once. Steps raise "
-                      "PartitionError, also where the compiler itself has "
-                      "failed.")
+  nb::class_<Session>(
+      m, "Session",
+      "A program on its way through the partitioner: read, imported, finished, "
+      "each once. Steps raise PartitionError, also where the compiler itself "
+      "has failed.")
       .def(nb::init<nb::object>(), nb::arg("module"),
            "Reads a module, text or bytecode.")
       .def_prop_ro("names", &Session::getNames,
@@ -390,13 +388,13 @@ static void definePartitioner(nb::module_ &m) {
       .def("import_program", &Session::import, nb::arg("config"),
            nb::arg("most_items") = 0,
            "Imports the program as a configuration in JSON says. One of more "
-           "items than that may be partitioned for fewer microbatches, and "
-           "the result repeated; 0 is never.")
-      .def_prop_ro("fragment_info", &Session::getFragmentInfo,
-                   "Descriptions of the fragments after the import phase, in "
-                   "program order: tuples of origins (pairs of name and "
-                   "transpose count), stage or None, call counter or None, "
-                   "split type or None, and mesh.")
+           "items than that may be partitioned for fewer microbatches, and the "
+           "result repeated; 0 is never.")
+      .def_prop_ro(
+          "fragment_info", &Session::getFragmentInfo,
+          "Descriptions of the fragments after the import phase, in program "
+          "order: tuples of origins (pairs of name and transpose count), stage "
+          "or None, call counter or None, split type or None, and mesh.")
       .def("finish", &Session::finish,
            nb::arg("merge_rules") = std::vector<std::string>(),
            nb::arg("schedule_rules") = std::vector<std::string>(),
@@ -408,8 +406,7 @@ static void definePartitioner(nb::module_ &m) {
       [](const nb::bytes &module) { return printAsText(viewText(module)); },
       nb::arg("module"),
       "The text, with locations, of a module that Meshwright wrote as "
-      "bytecode. "
-      "Raises PartitionError.");
+      "bytecode. Raises PartitionError.");
   m.def("explain_sharding", &explainSharding, nb::arg("module"),
         nb::arg("config"), nb::arg("value"), nb::arg("merge_rules"),
         nb::arg("schedule_rules"),
@@ -417,9 +414,9 @@ static void definePartitioner(nb::module_ &m) {
         "JSON and as text. Raises PartitionError.");
   m.def(
       "options", [] { return makeList(listOptions(), makeOption); },
-      "The options of a configuration: tuples of phase, key, type, default "
-      "as JSON, name in the phase's textual pipeline, help, and the least that "
-      "a number may be.");
+      "The options of a configuration: tuples of phase, key, type, default as "
+      "JSON, name in the phase's textual pipeline, help, and the least that a "
+      "number may be.");
 }
 
 static void defineSimulator(nb::module_ &m) {
@@ -435,17 +432,15 @@ static void defineSimulator(nb::module_ &m) {
       [](const std::string &recording) { return ask(makeProfile, recording); },
       nb::arg("recording"),
       "How long each fragment and transfer of a recording took, both as JSON. "
-      "Raises "
-      "ValueError.");
+      "Raises ValueError.");
   m.def("draw", &draw, nb::arg("input"), nb::arg("format"), nb::arg("path"),
         nb::arg("title"), nb::arg("recording"),
         "Draws a simulation or a program, both JSON, as the format or the "
         "ending of the path says; `recording` is JSON or empty. The contents "
         "of the file. Raises ValueError.");
-  m.def(
-      "devices", &getDevicesAsJson,
-      "The devices that come with Meshwright, as JSON: by name the figures of "
-      "the cost model, and what XLA's compiler asks of a GPU.");
+  m.def("devices", &getDevicesAsJson,
+        "The devices that come with Meshwright, as JSON: by name the figures "
+        "of the cost model, and what XLA's compiler asks of a GPU.");
   m.def(
       "array_bytes",
       [](const std::string &device, unsigned bits,
@@ -487,8 +482,8 @@ static void defineSchedules(nb::module_ &m) {
       "splits_backward",
       [](const std::string &schedule) { return ask(splitsBackward, schedule); },
       nb::arg("schedule"),
-      "Whether a schedule, NAME or file:PATH, has a place for weight "
-      "gradients that are apart. Raises ValueError.");
+      "Whether a schedule, NAME or file:PATH, has a place for weight gradients "
+      "that are apart. Raises ValueError.");
   m.def(
       "place_stages",
       [](const std::string &schedule, int64_t meshes, int64_t stages) {
@@ -496,14 +491,13 @@ static void defineSchedules(nb::module_ &m) {
       },
       nb::arg("schedule"), nb::arg("meshes"), nb::arg("stages"),
       "The position of the mesh of each stage. Raises ValueError.");
-  m.def(
-      "plan", &plan, nb::arg("input"), nb::arg("is_program"), nb::arg("device"),
-      nb::arg("devices"), nb::arg("memory"), nb::arg("schedules"),
-      nb::arg("microbatches"), nb::arg("meshes"), nb::arg("costs"),
-      nb::arg("candidates") = 0,
-      "The best layout of a model, as JSON and as text. `input` are layers as "
-      "JSON, or a program. The JSON has the best `candidates` with their "
-      "configurations. Raises ValueError.");
+  m.def("plan", &plan, nb::arg("input"), nb::arg("is_program"),
+        nb::arg("device"), nb::arg("devices"), nb::arg("memory"),
+        nb::arg("schedules"), nb::arg("microbatches"), nb::arg("meshes"),
+        nb::arg("costs"), nb::arg("candidates") = 0,
+        "The best layout of a model, as JSON and as text. `input` are layers "
+        "as JSON, or a program. The JSON has the best `candidates` with their "
+        "configurations. Raises ValueError.");
 }
 
 NB_MODULE(_meshwright, m) {

@@ -55,14 +55,12 @@ LogicalResult meshwright::verifyInlinedSize(const CallOrder &order,
     total = llvm::SaturatingAdd(total, inlined.getNumOps(callee));
     if (total <= static_cast<uint64_t>(limit))
       continue;
-    InFlightDiagnostic diag = call->emitError()
-                              << "inlining the calls of this program makes "
-                                 "more than "
-                              << limit
-                              << " operations; write a loop instead of calls "
-                                 "of calls, or allow more by the option "
-                                 "mpmd_max_inlined_ops of a configuration, "
-                                 "max-inlined-ops of a pass";
+    InFlightDiagnostic diag =
+        call->emitError()
+        << "inlining the calls of this program makes more than " << limit
+        << " operations; write a loop instead of calls of calls, or allow more "
+           "by the option mpmd_max_inlined_ops of a configuration, "
+           "max-inlined-ops of a pass";
     diag.attachNote(callee.getLoc())
         << "@" << callee.getSymName() << " alone has "
         << inlined.getNumOps(callee)

@@ -112,18 +112,18 @@ llvm::Error PlanReader::readAction(llvm::StringRef cell,
                      "compiler finds the transfers",
                      quote(cell));
   if (word == "BW")
-    return makeError(position,
-                     "{0} is of an older format, in which B is the gradient "
-                     "of the input; write B for the whole backward, I and W "
-                     "for its halves",
-                     quote(cell));
+    return makeError(
+        position,
+        "{0} is of an older format, in which B is the gradient of the input; "
+        "write B for the whole backward, I and W for its halves",
+        quote(cell));
   std::optional<ActionKind> kind = findKind(word);
   int32_t stage, microbatch;
   if (!kind || stageText.getAsInteger(10, stage) ||
       microbatchText.getAsInteger(10, microbatch))
     return makeError(position,
-                     "unknown cell {0}; expected a stage, F, B, I or W, and "
-                     "a microbatch, as in 0F3, or (0F3;1B0)OVERLAP_F_B",
+                     "unknown cell {0}; expected a stage, F, B, I or W, and a "
+                     "microbatch, as in 0F3, or (0F3;1B0)OVERLAP_F_B",
                      quote(cell));
   plan.meshes.back().push_back({stage, *kind, microbatch});
   cells.back().push_back(position);
@@ -159,10 +159,10 @@ llvm::Error PlanReader::checkOverlaps() const {
       if (!first.joinsNext)
         continue;
       if (i + 1 == list.size())
-        return makeError(listCells[i],
-                         "{0} overlaps the next action of its mesh, but is "
-                         "the last",
-                         meshwright::toString(first));
+        return makeError(
+            listCells[i],
+            "{0} overlaps the next action of its mesh, but is the last",
+            meshwright::toString(first));
       const Action &second = list[i + 1];
       if (second.joinsNext)
         return makeError(listCells[i + 1],
@@ -172,11 +172,10 @@ llvm::Error PlanReader::checkOverlaps() const {
       if (first.kind != ActionKind::Forward ||
           (second.kind != ActionKind::Backward &&
            second.kind != ActionKind::Input))
-        return makeError(listCells[i],
-                         "{0} overlaps {1}; expected a forward, then a "
-                         "backward",
-                         meshwright::toString(first),
-                         meshwright::toString(second));
+        return makeError(
+            listCells[i],
+            "{0} overlaps {1}; expected a forward, then a backward",
+            meshwright::toString(first), meshwright::toString(second));
       if (first.microbatch == second.microbatch)
         return makeError(listCells[i],
                          "{0} overlaps {1}, which needs it: they are of one "
@@ -210,9 +209,8 @@ llvm::Error PlanReader::readJsonAction(const llvm::json::Value &value,
   }
   if (!stage || !microbatch || !kind)
     return makeError(
-        position, "expected an object with a \"stage\" and a "
-                  "\"microbatch\", numbers from 0, and a \"kind\", F, B, I or "
-                  "W");
+        position, "expected an object with a \"stage\" and a \"microbatch\", "
+                  "numbers from 0, and a \"kind\", F, B, I or W");
   Action added{*stage, *kind, *microbatch};
   if (const llvm::json::Value *overlaps = action->get("overlaps_next")) {
     if (!overlaps->getAsBoolean())
@@ -238,8 +236,7 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
   if (const llvm::json::Value *towers = object->get("towers")) {
     if (!towers->getAsString())
       return llvm::createStringError("expected a string as \"towers\", as "
-                                     "meshwright schedule --json prints "
-                                     "it");
+                                     "meshwright schedule --json prints it");
     if (llvm::Error error = readGraph(*towers->getAsString()))
       return error;
   }
@@ -249,16 +246,13 @@ llvm::Error PlanReader::readJson(llvm::StringRef text) {
     const llvm::json::Array *actions =
         fields ? fields->getArray("actions") : nullptr;
     if (!actions)
-      return llvm::createStringError(
-          llvm::formatv("meshes[{0}]: expected an object with a list of "
-                        "\"actions\"",
-                        row));
+      return llvm::createStringError(llvm::formatv(
+          "meshes[{0}]: expected an object with a list of \"actions\"", row));
     numActions += actions->size();
     if (numActions > kMostActions)
-      return llvm::createStringError(
-          llvm::formatv("meshes[{0}]: the schedule exceeds the limit of {1} "
-                        "actions",
-                        row, kMostActions));
+      return llvm::createStringError(llvm::formatv(
+          "meshes[{0}]: the schedule exceeds the limit of {1} actions", row,
+          kMostActions));
     plan.meshes.emplace_back();
     cells.emplace_back();
     for (auto [column, action] : llvm::enumerate(*actions))
@@ -289,9 +283,8 @@ llvm::Error PlanReader::read(llvm::StringRef text) {
     auto [line, rest] = text.split('\n');
     text = rest;
     if (line.trim().empty())
-      return makeError({row, 0},
-                       "the row is empty; each row is a mesh, and one "
-                       "without actions is a comma");
+      return makeError({row, 0}, "the row is empty; each row is a mesh, and "
+                                 "one without actions is a comma");
     plan.meshes.emplace_back();
     cells.emplace_back();
     for (size_t column = 0; !line.empty(); ++column) {
@@ -301,8 +294,7 @@ llvm::Error PlanReader::read(llvm::StringRef text) {
         return error;
       if (numActions + plan.meshes.back().size() > kMostActions)
         return makeError({row, column},
-                         "the schedule exceeds the limit of {0} "
-                         "actions",
+                         "the schedule exceeds the limit of {0} actions",
                          kMostActions);
     }
     numActions += plan.meshes.back().size();
@@ -391,18 +383,17 @@ llvm::Error PlanReader::checkWork(int64_t stage, int64_t microbatch) const {
                      "stage {0} microbatch {1} has {2}; expected E and G, or S "
                      "and T, of a part of the vocabulary",
                      stage, microbatch, joinLetters(found));
-  std::string expected = llvm::formatv(
-      "expected F and B, or F, I and W, of each of {0} stages and {1} "
-      "microbatches",
-      numStages, numMicrobatches);
+  std::string expected =
+      llvm::formatv("expected F and B, or F, I and W, of each of {0} stages "
+                    "and {1} microbatches",
+                    numStages, numMicrobatches);
   if (!some)
     return llvm::createStringError(
         llvm::formatv("stage {0} microbatch {1} is missing; {2}", stage,
                       microbatch, expected));
-  std::string hint =
-      found == "FBW" ? "; in an older format B is the gradient of the input, "
-                       "which is I here"
-                     : "";
+  std::string hint = found == "FBW" ? "; in an older format B is the gradient "
+                                      "of the input, which is I here"
+                                    : "";
   return makeError(*some, "stage {0} microbatch {1} has {2}; {3}{4}", stage,
                    microbatch, joinLetters(found), expected, hint);
 }
@@ -434,13 +425,12 @@ llvm::Error PlanReader::checkTowers(const Stall &stall) const {
   const Tower &second = plan.graph.getTower(stall.missing.stage);
   if (&first == &second)
     return llvm::Error::success();
-  return makeError(cells[stall.mesh][stall.index],
-                   "the orders of towers {0} and {1} contradict each other on "
-                   "rank {2}: {3} of {0} needs {4} of {1}, which comes in {5}; "
-                   "put the latter first",
-                   first.name, second.name, stall.mesh,
-                   meshwright::toString(action),
-                   meshwright::toString(stall.missing), ::toString(*other));
+  return makeError(
+      cells[stall.mesh][stall.index],
+      "the orders of towers {0} and {1} contradict each other on rank {2}: {3} "
+      "of {0} needs {4} of {1}, which comes in {5}; put the latter first",
+      first.name, second.name, stall.mesh, meshwright::toString(action),
+      meshwright::toString(stall.missing), ::toString(*other));
 }
 
 /// The rows hold the stages of the towers that are on their meshes.

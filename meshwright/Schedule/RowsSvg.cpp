@@ -51,28 +51,25 @@ static void drawBox(const SvgBox &box, double unit, int64_t margin, int64_t top,
   double above = double(top) + part * box.slot;
   // A line around what is hardly wider would be all that is seen.
   llvm::StringRef line = width > 2 ? " stroke=\"#fff\"" : "";
-  os << llvm::formatv("<rect x=\"{0:F2}\" y=\"{1:F1}\" width=\"{2:F2}\" "
-                      "height=\"{3:F1}\" fill=\"{4}\"{5}><title>{6}</title>"
-                      "</rect>\n",
-                      left, above, width, part, box.fill, line,
-                      escape(box.tooltip));
+  os << llvm::formatv(
+      "<rect x=\"{0:F2}\" y=\"{1:F1}\" width=\"{2:F2}\" height=\"{3:F1}\" "
+      "fill=\"{4}\"{5}><title>{6}</title></rect>\n",
+      left, above, width, part, box.fill, line, escape(box.tooltip));
   if (part >= 10 && !box.label.empty() &&
       kLetterWidth * double(box.label.size()) < width)
-    os << llvm::formatv("<text x=\"{0:F1}\" y=\"{1:F1}\" "
-                        "text-anchor=\"middle\">{2}</text>\n",
-                        left + width / 2, above + part / 2 + 4,
-                        escape(box.label));
+    os << llvm::formatv(
+        "<text x=\"{0:F1}\" y=\"{1:F1}\" text-anchor=\"middle\">{2}</text>\n",
+        left + width / 2, above + part / 2 + 4, escape(box.label));
 }
 
 static void drawLegend(const std::vector<SvgLegendEntry> &legend,
                        int64_t margin, int64_t top, llvm::raw_ostream &os) {
   double left = double(margin);
   for (const SvgLegendEntry &entry : legend) {
-    os << llvm::formatv("<rect x=\"{0:F1}\" y=\"{1}\" width=\"12\" "
-                        "height=\"12\" fill=\"{2}\"/>\n<text x=\"{3:F1}\" "
-                        "y=\"{4}\">{5}</text>\n",
-                        left, top, entry.fill, left + 17, top + 10,
-                        escape(entry.text));
+    os << llvm::formatv(
+        "<rect x=\"{0:F1}\" y=\"{1}\" width=\"12\" height=\"12\" "
+        "fill=\"{2}\"/>\n<text x=\"{3:F1}\" y=\"{4}\">{5}</text>\n",
+        left, top, entry.fill, left + 17, top + 10, escape(entry.text));
     left += 34 + kLetterWidth * double(entry.text.size());
   }
 }

@@ -141,10 +141,10 @@ llvm::Error GraphReader::readTower(llvm::StringRef text) {
   Tower tower{name.str(), graph.countStages(), 0, {}, "1F1B"};
   if (!isTowerName(name) || count.getAsInteger(10, tower.count) ||
       tower.count < 1 || tower.count > kMostStages)
-    return makeError("unknown entry '{0}'; expected a tower with its number of "
-                     "stages, as in vision:2, or vision>text for what feeds "
-                     "what",
-                     text);
+    return makeError(
+        "unknown entry '{0}'; expected a tower with its number of stages, as "
+        "in vision:2, or vision>text for what feeds what",
+        text);
   if (llvm::any_of(graph.towers, [&](const Tower &other) {
         return other.name == tower.name;
       }))
@@ -222,15 +222,14 @@ llvm::Error GraphReader::readFeed(llvm::StringRef text) {
   const Tower &second = graph.getTower(to->first);
   if (first.first >= second.first)
     return makeError(
-        "{0} feeds {1}, which does not come after it; list what "
-        "feeds first, and give what is in a cycle a tower of its own",
+        "{0} feeds {1}, which does not come after it; list what feeds first, "
+        "and give what is in a cycle a tower of its own",
         first.name, second.name);
   for (int64_t stage = to->first; stage <= to->second; ++stage)
     feeds.emplace(from->first, stage);
   if (feeds.size() > kMostFeeds)
     return makeError(
-        "more than {0} pairs of stages feed each other; a pipeline "
-        "has fewer",
+        "more than {0} pairs of stages feed each other; a pipeline has fewer",
         kMostFeeds);
   return llvm::Error::success();
 }
@@ -246,9 +245,8 @@ llvm::Error GraphReader::checkWays() const {
   for (const Tower &tower : graph.towers)
     if (!hasWay[tower.first])
       return makeError(
-          "no path leads from tower {0} to a loss; say which stage "
-          "it feeds, as in {0}>NAME, or that it ends in a loss of "
-          "its own, {0}>",
+          "no path leads from tower {0} to a loss; say which stage it feeds, "
+          "as in {0}>NAME, or that it ends in a loss of its own, {0}>",
           tower.name);
   return llvm::Error::success();
 }
@@ -271,9 +269,9 @@ llvm::Error GraphReader::read(llvm::StringRef text) {
     for (int64_t mesh : tower.meshes)
       isUsed[mesh] = true;
   if (const auto it = llvm::find(isUsed, false); it != isUsed.end())
-    return makeError("mesh {0} has no tower, but mesh {1} has; number meshes "
-                     "without a gap",
-                     it - isUsed.begin(), isUsed.size() - 1);
+    return makeError(
+        "mesh {0} has no tower, but mesh {1} has; number meshes without a gap",
+        it - isUsed.begin(), isUsed.size() - 1);
   graph.feeds.assign(feeds.begin(), feeds.end());
   graph.towers.back().hasLoss = true;
   return checkWays();

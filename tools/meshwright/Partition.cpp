@@ -30,25 +30,25 @@ static cl::opt<std::string>
     configFile("config", cl::Required,
                cl::desc("Topology, assignment and options, as JSON"),
                cl::value_desc("config.json"), cl::sub(subCommand));
-static cl::opt<std::string>
-    output("o", cl::init("out"), cl::value_desc("folder"),
-           cl::desc("Where partitioned.mlir, fragments/ and schedule.json go; "
-                    "- prints the program instead, and the table to stderr "
-                    "(default: out)"),
-           cl::sub(subCommand));
+static cl::opt<std::string> output(
+    "o", cl::init("out"), cl::value_desc("folder"),
+    cl::desc(
+        "Where partitioned.mlir, fragments/ and schedule.json go; - prints the "
+        "program instead, and the table to stderr (default: out)"),
+    cl::sub(subCommand));
 static cl::opt<bool>
     emitBytecode("emit-bytecode", cl::sub(subCommand),
-                 cl::desc("Write MLIR bytecode, not text; =false writes "
-                          "text however large the program is"));
-static cl::opt<ScheduleForm> scheduleForm(
-    "schedule-json", cl::sub(subCommand), cl::init(ScheduleForm::BySize),
-    cl::value_desc("form"),
-    cl::desc("How schedule.json is written (default: with ranges from 1,000 "
-             "items on)"),
-    cl::values(clEnumValN(ScheduleForm::Flat, "flat",
-                          "item by item (version 1)"),
-               clEnumValN(ScheduleForm::Ranges, "ranges",
-                          "repeated items once (version 2)")));
+                 cl::desc("Write MLIR bytecode, not text; =false writes text "
+                          "however large the program is"));
+static cl::opt<ScheduleForm>
+    scheduleForm("schedule-json", cl::sub(subCommand),
+                 cl::init(ScheduleForm::BySize), cl::value_desc("form"),
+                 cl::desc("How schedule.json is written (default: with ranges "
+                          "from 1,000 items on)"),
+                 cl::values(clEnumValN(ScheduleForm::Flat, "flat",
+                                       "item by item (version 1)"),
+                            clEnumValN(ScheduleForm::Ranges, "ranges",
+                                       "repeated items once (version 2)")));
 static cl::opt<std::string>
     portable("portable", cl::ValueOptional, cl::value_desc("version"),
              cl::desc("Write fragments as portable artifacts, for a reader of "
@@ -76,25 +76,23 @@ static cl::opt<std::string>
           cl::desc("Stop after this phase: import, optimize, shard or export "
                    "(default: the last)"),
           cl::sub(subCommand));
-static cl::opt<bool>
-    showTime("time", cl::sub(subCommand),
-             cl::desc("Print the time of each phase, also when not on a "
-                      "terminal"));
+static cl::opt<bool> showTime(
+    "time", cl::sub(subCommand),
+    cl::desc("Print the time of each phase, also when not on a terminal"));
 
-static cl::list<std::string>
-    costs("cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
-          cl::desc("What a custom call does, such as "
-                   "'flash_attention=flops:4*b*h*t*t*d', for the FLOPs of "
-                   "schedule.json and of the table; may be repeated"));
+static cl::list<std::string> costs(
+    "cost", cl::sub(subCommand), cl::value_desc("name=flops:expression"),
+    cl::desc(
+        "What a custom call does, such as 'flash_attention=flops:4*b*h*t*t*d', "
+        "for the FLOPs of schedule.json and of the table; may be repeated"));
 static cl::list<std::string>
     settings("set", cl::value_desc("option=value"),
              cl::desc("Any option of the configuration file, instead of what "
                       "that says; may be repeated (docs/config.md)"),
              cl::sub(subCommand));
-static cl::opt<bool>
-    printPipeline("print-pipeline", cl::sub(subCommand),
-                  cl::desc("Print the passes for mpmd-opt --pass-pipeline, and "
-                           "run none"));
+static cl::opt<bool> printPipeline(
+    "print-pipeline", cl::sub(subCommand),
+    cl::desc("Print the passes for mpmd-opt --pass-pipeline, and run none"));
 
 static LogicalResult applySettings(PartitionConfig &config,
                                    MLIRContext *context) {
@@ -123,10 +121,10 @@ static LogicalResult refusePlaces(const PartitionConfig &config) {
        {std::make_pair("mpmd_dump", StringRef(inspection.dumpFolder)),
         std::make_pair("mpmd_reproducer", StringRef(inspection.reproducer))})
     if (!place.empty())
-      return reportError(configFile + ": options." + key +
-                         " says where to write, which a file must not; use "
-                         "--set " +
-                         key + "=" + place);
+      return reportError(
+          configFile + ": options." + key +
+          " says where to write, which a file must not; use --set " + key +
+          "=" + place);
   return success();
 }
 
@@ -164,8 +162,7 @@ static void printSummary(const ProgramSummary &summary, llvm::raw_ostream &os) {
     llvm::WithColor::note(llvm::errs())
         << "the work of custom calls " << llvm::join(summary.uncounted, ", ")
         << " is unknown, and counts as 0 in schedule.json and the table; give "
-           "it with "
-           "--cost 'NAME=flops:EXPRESSION'\n";
+           "it with --cost 'NAME=flops:EXPRESSION'\n";
 }
 
 static FragmentForm getForm(bool asBytecode) {
@@ -187,12 +184,13 @@ static LogicalResult checkForm(PhaseSet phases) {
   if (option.empty())
     return success();
   if (output == "-")
-    return reportError(option + " is for the files of fragments, and -o - "
-                                "writes none; name a folder");
+    return reportError(
+        option +
+        " is for the files of fragments, and -o - writes none; name a folder");
   if (!phases.contains(getPhases().back().phase))
-    return reportError(option + " is for the files of fragments, which are "
-                                "written after the last phase; leave out "
-                                "--until");
+    return reportError(option +
+                       " is for the files of fragments, which are written "
+                       "after the last phase; leave out --until");
   return success();
 }
 

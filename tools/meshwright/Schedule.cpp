@@ -24,17 +24,17 @@ static cl::SubCommand subCommand("schedule",
                                  "Draw a pipeline schedule, or list them");
 static cl::opt<std::string>
     name(cl::Positional, cl::sub(subCommand),
-         cl::desc("[<name>|<name>:<chunks of each sequence>|Towers:<towers>|"
-                  "file:<schedule.csv>; without it, the known ones]"));
+         cl::desc("[<name>|<name>:<chunks of each "
+                  "sequence>|Towers:<towers>|file:<schedule.csv>; without it, "
+                  "the known ones]"));
 static cl::opt<unsigned> meshes("meshes", cl::init(4), cl::sub(subCommand),
                                 cl::desc("Meshes of the pipeline (4)"));
 static cl::opt<unsigned> microbatches("microbatches", cl::init(8),
                                       cl::sub(subCommand),
                                       cl::desc("Number of microbatches (8)"));
-static cl::opt<unsigned> stages("stages-per-mesh", cl::init(0),
-                                cl::sub(subCommand),
-                                cl::desc("Stages on each mesh (what is usual "
-                                         "for the schedule)"));
+static cl::opt<unsigned>
+    stages("stages-per-mesh", cl::init(0), cl::sub(subCommand),
+           cl::desc("Stages on each mesh (what is usual for the schedule)"));
 static cl::opt<int64_t>
     forwardCost("forward", cl::init(1), cl::sub(subCommand),
                 cl::desc("Time of a forward of one stage (1)"));
@@ -97,8 +97,8 @@ static llvm::Expected<StageTimes> readTimes() {
   costs.weight = weightCost;
   for (int64_t cost : {costs.forward, costs.input, costs.weight})
     if (cost < 1)
-      return llvm::createStringError("a forward, and each half of a backward, "
-                                     "takes a time of at least 1");
+      return llvm::createStringError(
+          "a forward, and each half of a backward, takes a time of at least 1");
   for (int64_t cost :
        {costs.forward, costs.input, costs.weight, transferCost.getValue()})
     if (cost > kLongest)
@@ -192,10 +192,9 @@ findMemoryLimits(const PlanShape &shape) {
   if (mostLive.size() == 1)
     return std::vector<int64_t>(shape.meshes, mostLive.front());
   if (static_cast<int64_t>(mostLive.size()) != shape.meshes)
-    return llvm::createStringError(
-        llvm::formatv("--memory has {0} numbers for {1} meshes; give one, or "
-                      "one for each",
-                      mostLive.size(), shape.meshes));
+    return llvm::createStringError(llvm::formatv(
+        "--memory has {0} numbers for {1} meshes; give one, or one for each",
+        mostLive.size(), shape.meshes));
   return std::vector<int64_t>(mostLive);
 }
 
@@ -267,10 +266,9 @@ static llvm::Expected<SearchedPlan> makeGraph(const NamedSchedule &named,
                                               const StageTimes &times) {
   const StageGraph &graph = named.graph;
   if (meshes.getNumOccurrences() > 0 && meshes != graph.countMeshes())
-    return llvm::createStringError(
-        llvm::formatv("the towers are on {0} meshes, but --meshes says {1}; "
-                      "leave it out",
-                      graph.countMeshes(), meshes.getValue()));
+    return llvm::createStringError(llvm::formatv(
+        "the towers are on {0} meshes, but --meshes says {1}; leave it out",
+        graph.countMeshes(), meshes.getValue()));
   if (stages.getNumOccurrences() > 0 || layoutText.getNumOccurrences() > 0)
     return llvm::createStringError("the towers say which stages there are; "
                                    "leave --stages-per-mesh and --layout out");
@@ -319,9 +317,8 @@ static llvm::Expected<SearchedPlan> makePlan() {
   StringRef path = name;
   if (path.consume_front("file:")) {
     if (layoutText.getNumOccurrences() > 0)
-      return llvm::createStringError(
-          "--layout is for a schedule by its name; the "
-          "file says which stages there are");
+      return llvm::createStringError("--layout is for a schedule by its name; "
+                                     "the file says which stages there are");
     llvm::Expected<Plan> plan = readPlanFile(path);
     if (plan && !scales.empty())
       if (llvm::Error error =

@@ -26,11 +26,9 @@ static LogicalResult verifyGroupSizes(RaggedDotOp op, RankedTensorType lhs,
   if (sizes.getRank() != 0 &&
       areShapesCompatible(sizes.getShape().drop_back(), expected))
     return success();
-  return op.emitOpError() << "expects group_sizes to have rank 1, or shape ["
-                          << expected
-                          << "] before the dimension of the groups, but its "
-                             "type is "
-                          << sizes;
+  return op.emitOpError()
+         << "expects group_sizes to have rank 1, or shape [" << expected
+         << "] before the dimension of the groups, but its type is " << sizes;
 }
 
 /// The dimensions of the lhs that group sizes have one by one, in their order.
@@ -96,13 +94,13 @@ LogicalResult RaggedDotOp::verify() {
   bool isContracting = llvm::is_contained(contracting, ragged);
   size_t numGroupDims = isBatch || isContracting ? 0 : 1;
   if (groups.size() != numGroupDims)
-    return emitOpError() << "expects " << numGroupDims
-                         << " group dimension(s) in rhs where the ragged "
-                            "dimension is "
-                         << (isBatch         ? "batched"
-                             : isContracting ? "contracted"
-                                             : "neither batched nor contracted")
-                         << ", but got " << groups.size();
+    return emitOpError()
+           << "expects " << numGroupDims
+           << " group dimension(s) in rhs where the ragged dimension is "
+           << (isBatch         ? "batched"
+               : isContracting ? "contracted"
+                               : "neither batched nor contracted")
+           << ", but got " << groups.size();
 
   if (failed(verifyGroupSizes(*this, lhs,
                               getDimsBeforeRagged(dims, lhsUsed)))) // (C3)

@@ -56,17 +56,15 @@ LogicalResult ScanOp::inferReturnTypes(MLIRContext *,
   size_t numInits = adaptor.getInits().size();
   if (!returned || returned->size() < numInits)
     return emitOptionalError(location,
-                             "expects a body that returns outputs "
-                             "and ",
+                             "expects a body that returns outputs and ",
                              numInits, " carried value(s)");
   int64_t dimension = adaptor.getDimension();
   for (Type type : returned->drop_back(numInits).getTypes()) { // (C4)
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || tensor.getRank() < dimension)
       return emitOptionalError(location,
-                               "expects the body to return ranked "
-                               "tensors for the outputs, of at least "
-                               "rank ",
+                               "expects the body to return ranked tensors for "
+                               "the outputs, of at least rank ",
                                dimension, ", but got ", type);
     SmallVector<int64_t> shape(tensor.getShape());
     shape.insert(shape.begin() + dimension, *size);
@@ -80,9 +78,9 @@ LogicalResult ScanOp::verify() {
   if (getInputs().empty() && getOutputs().empty()) // (C1)
     return emitOpError() << "expects at least one input or output";
   if (getCarries().size() != getInits().size())
-    return emitOpError() << "expects one carried result per initial value, but "
-                            "got "
-                         << getCarries().size() << " and " << getInits().size();
+    return emitOpError()
+           << "expects one carried result per initial value, but got "
+           << getCarries().size() << " and " << getInits().size();
   if (getBody().getNumArguments() != getNumOperands()) // (C3)
     return emitOpError() << "expects its body to have " << getNumOperands()
                          << " arguments, one per operand, but it has "
@@ -113,10 +111,10 @@ LogicalResult ScanOp::verify() {
   auto carried = returned->take_back(getInits().size());
   if (!stablehlo::areTypesCompatible(carried.getTypes(), // (C4)
                                      getInits().getTypes()))
-    return emitOpError() << "expects its body to return carried values of "
-                            "types "
-                         << getInits().getTypes() << ", but it returns "
-                         << carried.getTypes();
+    return emitOpError()
+           << "expects its body to return carried values of types "
+           << getInits().getTypes() << ", but it returns "
+           << carried.getTypes();
   return success();
 }
 

@@ -236,8 +236,8 @@ LogicalResult ReplicatedToUnreducedOp::verify() {
   if (failed(sides))
     return failure();
   if (getAxes().empty())
-    return emitOpError() << "must have axes, those over which the result is "
-                            "unreduced";
+    return emitOpError()
+           << "must have axes, those over which the result is unreduced";
   if (failed(verifyUnorderedAxes(*this, getAxes(), sides->mesh)) ||
       failed(verifyEqualAxes(*this, getAxesPerDim(sides->in),
                              getAxesPerDim(sides->out))))
@@ -287,8 +287,7 @@ LogicalResult CollectivePermuteOp::verify() {
                                                sides->out.getDimShardings()))
     if (in.getShardedSize(sides->mesh) != out.getShardedSize(sides->mesh))
       return emitOpError()
-             << "sharded sizes of operand and result do not match "
-                "in dimension "
+             << "sharded sizes of operand and result do not match in dimension "
              << index << ": " << in.getShardedSize(sides->mesh)
              << " != " << out.getShardedSize(sides->mesh);
   return success();
@@ -351,9 +350,8 @@ LogicalResult AllToAllOp::verify() {
     return failure();
   if (getParams().empty())
     return emitOpError()
-           << "parameter list is empty; expected the axes to move, "
-              "and between which dimensions, as in "
-              "[{\"x\"}: 0->1]";
+           << "parameter list is empty; expected the axes to move, and between "
+              "which dimensions, as in [{\"x\"}: 0->1]";
   if (failed(verifyDims(*this, sides->in.getRank())))
     return failure();
   AxesPerDim dims = getAxesPerDim(sides->in);

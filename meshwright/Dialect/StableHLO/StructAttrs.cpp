@@ -125,14 +125,12 @@ DotAlgorithmAttr::verify(function_ref<InFlightDiagnostic()> emitError, Type lhs,
   if (lhsComponents == 1 && rhsComponents == 1 &&
       isKnownAlgorithm(lhs, rhs, accumulation, primitiveOps, imprecise))
     return success();
-  return emitError() << "dot algorithm not known to be supported on any "
-                        "hardware: lhs "
-                     << lhs << " in " << lhsComponents << ", rhs " << rhs
-                     << " in " << rhsComponents << " component(s), "
-                     << accumulation << " accumulation, " << primitiveOps
-                     << " primitive operation(s), "
-                     << (imprecise ? "imprecise" : "precise")
-                     << " accumulation";
+  return emitError()
+         << "dot algorithm not known to be supported on any hardware: lhs "
+         << lhs << " in " << lhsComponents << ", rhs " << rhs << " in "
+         << rhsComponents << " component(s), " << accumulation
+         << " accumulation, " << primitiveOps << " primitive operation(s), "
+         << (imprecise ? "imprecise" : "precise") << " accumulation";
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,9 +180,9 @@ ReplicaGroupMeshAxesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (Attribute axis : axes) {
     auto axisRef = dyn_cast<AxisRefAttr>(axis);
     if (!axisRef)
-      return emitError() << "expected a #stablehlo.axis_ref in the list of "
-                            "axes, but got "
-                         << axis;
+      return emitError()
+             << "expected a #stablehlo.axis_ref in the list of axes, but got "
+             << axis;
     if (llvm::none_of(meshAttr.getAxes(), [&](MeshAxisAttr meshAxis) {
           return meshAxis.getName() == axisRef.getName();
         }))

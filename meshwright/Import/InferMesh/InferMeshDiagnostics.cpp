@@ -265,13 +265,13 @@ static bool canBecomeReduction(Operation *op) {
 }
 
 void InferMeshDiagnostics::reportConflict(Operation *op) const {
-  InFlightDiagnostic diag =
-      op->emitError()
-      << "Mesh assignment is not possible for op as its operands are on "
-         "conflicting meshes."
-      << (canBecomeReduction(op) ? kInferReductionsHint : kInferTransfersHint)
-      << "\n\nThe op is:\n"
-      << getText(op);
+  InFlightDiagnostic diag = op->emitError()
+                            << "Mesh assignment is not possible for op as its "
+                               "operands are on conflicting meshes."
+                            << (canBecomeReduction(op) ? kInferReductionsHint
+                                                       : kInferTransfersHint)
+                            << "\n\nThe op is:\n"
+                            << getText(op);
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     MeshSet sources = flow.getSources(operand);
     diag << "\n\nOperand " << index << " is available on "
@@ -307,14 +307,13 @@ void InferMeshDiagnostics::reportNeededTransfer(Operation *op) const {
   MeshSet uses = getMeshSet(op, kUseSetAttr);
   MeshSet sources = getMeshSet(op, kSrcSetAttr);
   InFlightDiagnostic diag =
-      op->emitError() << "Mesh assignment is not possible for op as it "
-                         "is used in "
-                      << getMeshList(uses) << " but it can only be placed on "
-                      << getMeshList(sources) << "." << kInferTransfersHint
-                      << "\n\nThe op is:\n"
-                      << getText(op) << "\n\nIt can only be placed on "
-                      << getMeshList(sources)
-                      << ", where its operands come from:";
+      op->emitError()
+      << "Mesh assignment is not possible for op as it is used in "
+      << getMeshList(uses) << " but it can only be placed on "
+      << getMeshList(sources) << "." << kInferTransfersHint
+      << "\n\nThe op is:\n"
+      << getText(op) << "\n\nIt can only be placed on " << getMeshList(sources)
+      << ", where its operands come from:";
   for (Value operand : op->getOperands())
     diag << describeSources(operand);
   diag << "\n\nIt is used in " << getMeshList(uses)
@@ -327,14 +326,13 @@ void InferMeshDiagnostics::reportRepeatedEffect(Operation *op,
   MeshSet uses = getMeshSet(op, kUseSetAttr);
   InFlightDiagnostic diag =
       op->emitError()
-      << "Mesh assignment is not possible for op as it "
-         "is used in "
+      << "Mesh assignment is not possible for op as it is used in "
       << getMeshList(uses)
-      << " but it can only be placed on one mesh, because it "
-         "has effects, which must happen once."
+      << " but it can only be placed on one mesh, because it has effects, "
+         "which must happen once."
       << kInferTransfersHint
-      << " You can also put it into a named computation, or use "
-         "its results on one mesh.\n\nThe op is:\n"
+      << " You can also put it into a named computation, or use its results on "
+         "one mesh.\n\nThe op is:\n"
       << getText(op) << "\n\nIt is used in " << getMeshList(uses)
       << ". Its results go to:" << describeUses(op->getResults(), "Output")
       << getTrace("Stack trace of the op", op->getLoc());

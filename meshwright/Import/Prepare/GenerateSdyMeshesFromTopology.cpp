@@ -118,10 +118,9 @@ private:
       auto [prefix, rest] = axis.getName().split('_');
       if (rest.empty()) {
         ok = false;
-        op->emitError() << "axis \"" << axis.getName() << "\" of sharding "
-                        << sharding
-                        << " does not tell its mesh; expected a name of the "
-                           "form MESH_AXIS";
+        op->emitError()
+            << "axis \"" << axis.getName() << "\" of sharding " << sharding
+            << " does not tell its mesh; expected a name of the form MESH_AXIS";
       } else if (!name.empty() && prefix != name) {
         ok = false;
         op->emitError() << "sharding " << sharding << " has axes of meshes \""
@@ -143,8 +142,7 @@ private:
     InFlightDiagnostic diag = op->emitError()
                               << "sharding without axes needs the empty mesh @"
                               << kEmptyMesh
-                              << ", but the symbol means "
-                                 "something else";
+                              << ", but the symbol means something else";
     diag.attachNote(symbol->getLoc()) << "rename this symbol";
     return diag;
   }
@@ -220,9 +218,9 @@ struct GenerateSdyMeshesFromTopologyPass
     auto functions = module.getOps<func::FuncOp>();
     auto main = llvm::find_if(functions, isMpmdFunction);
     if (main == functions.end()) {
-      module.emitError() << "no function has a topology, whose meshes the "
-                            "shardings could refer to; give the entry function "
-                            "a topology attribute";
+      module.emitError()
+          << "no function has a topology, whose meshes the shardings could "
+             "refer to; give the entry function a topology attribute";
       return signalPassFailure();
     }
 

@@ -79,10 +79,10 @@ static LogicalResult verifyNotRecursive(const CallOrder &order,
     return success();
   CallOpInterface call = order.recursiveCalls.front();
   func::FuncOp callee = getCallee(call, symbols);
-  InFlightDiagnostic diag =
-      call.emitError() << "recursive call of @" << callee.getSymName()
-                       << "; every call becomes a copy of what it calls, so "
-                          "calls must end: write a loop instead";
+  InFlightDiagnostic diag = call.emitError()
+                            << "recursive call of @" << callee.getSymName()
+                            << "; every call becomes a copy of what it calls, "
+                               "so calls must end: write a loop instead";
   diag.attachNote(callee.getLoc())
       << "this function calls itself, directly or through others";
   return diag;
@@ -120,13 +120,12 @@ static Operation *findRegionAround(Operation *call) {
 
 static InFlightDiagnostic reportRegion(CallOp call, Operation *around) {
   return meshwright::identify(
-      call.emitError()
-          << "call of " << call.getCalleeAttr()
-          << " must be directly in a `func.func` or `mpmd.for`, but it runs "
-             "inside a `"
-          << around->getName()
-          << "`, which runs on one mesh; call the function there without "
-             "marking the call",
+      call.emitError() << "call of " << call.getCalleeAttr()
+                       << " must be directly in a `func.func` or `mpmd.for`, "
+                          "but it runs inside a `"
+                       << around->getName()
+                       << "`, which runs on one mesh; call the function there "
+                          "without marking the call",
       "call_in_region",
       {{"name", call.getCallee().str()},
        {"operation", around->getName().getStringRef().str()}});
@@ -174,13 +173,12 @@ static LogicalResult verifyLoops(ModuleOp module, int64_t maxOps) {
     total = llvm::SaturatingMultiplyAdd(iterations, perIteration, total);
     if (total <= static_cast<uint64_t>(maxOps))
       return WalkResult::advance();
-    loop.emitError() << "unrolling the loops of this program makes more than "
-                     << maxOps << " operations, this one of " << iterations
-                     << " iterations "
-                     << llvm::SaturatingMultiply(iterations, perIteration)
-                     << "; let it do fewer iterations, or allow more by the "
-                        "option mpmd_max_inlined_ops of a configuration, "
-                        "max-inlined-ops of a pass";
+    loop.emitError()
+        << "unrolling the loops of this program makes more than " << maxOps
+        << " operations, this one of " << iterations << " iterations "
+        << llvm::SaturatingMultiply(iterations, perIteration)
+        << "; let it do fewer iterations, or allow more by the option "
+           "mpmd_max_inlined_ops of a configuration, max-inlined-ops of a pass";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

@@ -103,11 +103,10 @@ static LogicalResult collectPlaces(ArrayRef<MeshUnits> meshes,
     for (auto [fragment, item] : llvm::zip(mesh.fragments, mesh.items)) {
       StageWork &stage = stages[numbers.getIndex(*item.stage)];
       if (stage.mesh && *stage.mesh != mesh.mesh.index) {
-        InFlightDiagnostic diag =
-            FragmentOp(fragment).emitError()
-            << "is of stage " << *item.stage
-            << ", which is on several meshes; schedule auto needs each stage "
-               "on one";
+        InFlightDiagnostic diag = FragmentOp(fragment).emitError()
+                                  << "is of stage " << *item.stage
+                                  << ", which is on several meshes; schedule "
+                                     "auto needs each stage on one";
         diag.attachNote(stage.fragment.getLoc())
             << "this one is on mesh \"" << stage.fragment.getMeshName() << "\"";
         return diag;
@@ -285,10 +284,9 @@ static LogicalResult readMostLive(func::FuncOp func, const TimeSource &source,
   for (auto [mesh, most] : llvm::enumerate(mostLive)) {
     StringRef text = texts[texts.size() == 1 ? 0 : mesh].trim();
     if (text.getAsInteger(10, most) || most < 1)
-      return func.emitError()
-             << "mpmd_schedule_memory: expected a whole number "
-                "of 1 or more, got '"
-             << text << "'";
+      return func.emitError() << "mpmd_schedule_memory: expected a whole "
+                                 "number of 1 or more, got '"
+                              << text << "'";
   }
   return success();
 }

@@ -152,8 +152,7 @@ static LogicalResult completeStages(StringRef schedule,
   if (completeStages(meshes, with, without))
     return success();
   InFlightDiagnostic diag = without.emitError()
-                            << "has no stage, but other fragments do; "
-                               "schedule "
+                            << "has no stage, but other fragments do; schedule "
                             << schedule << " needs a stage on all or none";
   diag.attachNote(with.getLoc()) << "this one has a stage";
   return diag;
@@ -202,8 +201,7 @@ static LogicalResult checkPlaces(const PlanIndex &index, StringRef schedule,
                << "is of stage " << *item.stage << ", which schedule "
                << schedule << " expects on mesh \"" << names[*home]
                << "\", not on \"" << mesh.meshName.getValue()
-               << "\"; assign the stage to that mesh, or take another "
-                  "schedule";
+               << "\"; assign the stage to that mesh, or take another schedule";
       if (!index.findPlace(item))
         return FragmentOp(fragment).emitError()
                << "is of stage " << *item.stage << " and microbatch "

@@ -26,8 +26,7 @@ const Schedule meshwright::kInterleaved1F1B =
     Schedule{"Interleaved1F1B", "INTERLEAVED_1F1B",
              "1F1B over several stages on each mesh",
              "Narayanan et al., Efficient Large-Scale Language Model Training "
-             "on GPU "
-             "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
+             "on GPU Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2",
              makeInterleaved}
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);
 
@@ -39,7 +38,6 @@ const Schedule meshwright::kKimiK2 =
     Schedule{"KimiK2", "KIMI_K2",
              "interleaved 1F1B with one more warm-up microbatch",
              "Kimi Team, Kimi K2: Open Agentic Intelligence, arXiv:2507.20534, "
-             "section "
-             "2.4",
+             "section 2.4",
              makeWarmedUp}
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);

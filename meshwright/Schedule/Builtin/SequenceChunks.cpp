@@ -37,8 +37,7 @@ static llvm::Expected<Plan> makeFlat(const PlanShape &shape) {
 const Schedule meshwright::kSeq1F1B =
     Schedule{"Seq1F1B", "SEQ_1F1B", "1F1B over chunks of each sequence",
              "Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline "
-             "Parallelism for "
-             "Large Language Model Training, arXiv:2406.03488",
+             "Parallelism for Large Language Model Training, arXiv:2406.03488",
              makeFlat}
         .with(&Schedule::takesSequenceChunks, true);
 
@@ -50,9 +49,7 @@ const Schedule meshwright::kSlimPipe =
     Schedule{"SlimPipe", "SLIM_PIPE",
              "the same over several stages on each mesh",
              "Li et al., SlimPipe: Memory-Thrifty and Efficient Pipeline "
-             "Parallelism "
-             "for "
-             "Long-Context LLM Training, arXiv:2504.14519",
+             "Parallelism for Long-Context LLM Training, arXiv:2504.14519",
              makeInterleaved}
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks)
         .with(&Schedule::takesSequenceChunks, true);

@@ -363,10 +363,9 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
         "activations go to hosts only where all microbatches take the same "
         "time; leave out --host or --scales");
   if (problem.microbatches < 1)
-    return llvm::createStringError(
-        llvm::formatv("a searched schedule needs at least one "
-                      "microbatch, got {0}",
-                      problem.microbatches));
+    return llvm::createStringError(llvm::formatv(
+        "a searched schedule needs at least one microbatch, got {0}",
+        problem.microbatches));
   std::vector<int64_t> needed(problem.getNumMeshes());
   for (int64_t mesh : problem.placement)
     ++needed[mesh];
@@ -380,15 +379,14 @@ static llvm::Error checkProblem(const PipelineProblem &problem) {
   for (int64_t factor : {problem.getNumStages(), problem.microbatches})
     if (llvm::MulOverflow(count, factor, count) || count > kMostActions)
       return llvm::createStringError(llvm::formatv(
-          "{0} stages and {1} microbatches may have more than "
-          "{2} actions; take fewer microbatches",
+          "{0} stages and {1} microbatches may have more than {2} actions; "
+          "take fewer microbatches",
           problem.getNumStages(), problem.microbatches, kMostActions));
   if (count > kLargestSearch / problem.getNumStages())
-    return llvm::createStringError(
-        llvm::formatv("a searched schedule for {0} stages and {1} "
-                      "microbatches would take too long to find; take fewer, "
-                      "or a schedule by its name",
-                      problem.getNumStages(), problem.microbatches));
+    return llvm::createStringError(llvm::formatv(
+        "a searched schedule for {0} stages and {1} microbatches would take "
+        "too long to find; take fewer, or a schedule by its name",
+        problem.getNumStages(), problem.microbatches));
   return llvm::Error::success();
 }
 

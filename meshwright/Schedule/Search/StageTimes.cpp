@@ -55,9 +55,8 @@ static bool readStage(const json::Value &value, StageEntry &stage,
   auto needs = [&](llvm::StringRef key) {
     if (object->get(key))
       return true;
-    return failAt(
-        path, "expected \"forward\", and \"input\" and \"weight\" or, for a "
-              "stage that is not split, \"backward\"");
+    return failAt(path, "expected \"forward\", and \"input\" and \"weight\" "
+                        "or, for a stage that is not split, \"backward\"");
   };
   if (!needs("forward") || (stage.split || !object->get("backward")
                                 ? !needs("input") || !needs("weight")
@@ -113,10 +112,9 @@ llvm::Error StageTimes::scaleMicrobatches(llvm::ArrayRef<int64_t> factors,
                                           int64_t microbatches) {
   auto count = static_cast<int64_t>(factors.size());
   if (count != microbatches)
-    return llvm::createStringError(
-        llvm::formatv("--scales has {0} factors for {1} microbatches; give one "
-                      "for each",
-                      count, microbatches));
+    return llvm::createStringError(llvm::formatv(
+        "--scales has {0} factors for {1} microbatches; give one for each",
+        count, microbatches));
   int64_t longest = costs.usual.getLongest();
   for (const ActionCosts &stage : costs.stages)
     longest = std::max(longest, stage.getLongest());

@@ -35,9 +35,9 @@ static LogicalResult verifyPart(Operation *op, RankedTensorType part,
                                 RankedTensorType whole, int64_t splitDim,
                                 StringRef dimName) {
   if (part.getRank() != whole.getRank())
-    return op->emitOpError() << "operand and result should have same rank, but "
-                                "are "
-                             << part << " and " << whole;
+    return op->emitOpError()
+           << "operand and result should have same rank, but are " << part
+           << " and " << whole;
   if (splitDim >= part.getRank())
     return op->emitOpError()
            << dimName << " must be a valid index of operand, but is "
@@ -96,16 +96,16 @@ static FailureOr<TypeRange> getDataTypes(std::optional<Location> location,
   if (!hasDynamicRoot)
     return operands;
   if (operands.empty())
-    return emitOptionalError(location, "expects the root as last operand when "
-                                       "has_dynamic_root is set");
+    return emitOptionalError(
+        location,
+        "expects the root as last operand when has_dynamic_root is set");
   TypeRange data = operands.drop_back();
   auto root = cast<RankedTensorType>(operands.back());
   if (!root.getElementType().isSignlessInteger(32) || root.getRank() != 1 ||
       !areDimsCompatible(root.getDimSize(0), data.size()))
-    return emitOptionalError(location,
-                             "expects the root, the last operand, to "
-                             "be tensor<",
-                             data.size(), "xi32>, but it is ", root);
+    return emitOptionalError(
+        location, "expects the root, the last operand, to be tensor<",
+        data.size(), "xi32>, but it is ", root);
   return data;
 }
 
@@ -121,9 +121,9 @@ LogicalResult AllGatherOp::verify() {
                                     /*smallestHandle=*/0))))
     return failure();
   if (getNumOperands() != getNumResults()) // (C2)
-    return emitOpError() << "requires the same number of operands and results, "
-                            "but has "
-                         << getNumOperands() << " and " << getNumResults();
+    return emitOpError()
+           << "requires the same number of operands and results, but has "
+           << getNumOperands() << " and " << getNumResults();
   for (auto [operand, result] :
        llvm::zip_equal(getOperandTypes(), getResultTypes())) {
     auto part = cast<RankedTensorType>(operand);
@@ -282,19 +282,18 @@ FailureOr<Type> CollectivePermuteOp::inferType(std::optional<Location> location,
   DenseIntElementsAttr pairs = adaptor.getSourceTargetPairs();
   ShapedType type = pairs.getType();
   if (type.getRank() != 2 || type.getDimSize(1) != 2) // (C1)
-    return emitOptionalError(location,
-                             "expect source_target_pairs attribute "
-                             "of shape (N, 2), but got (",
-                             type.getShape(), ")");
+    return emitOptionalError(
+        location,
+        "expect source_target_pairs attribute of shape (N, 2), but got (",
+        type.getShape(), ")");
   // Sets of the DenseSet kind would reserve two of the ids.
   std::set<int64_t> sources, targets;
   for (auto [index, id] : llvm::enumerate(pairs.getValues<int64_t>())) {
     bool isSource = index % 2 == 0;
     if (id < 0)
-      return emitOptionalError(location,
-                               "replica ids in source_target_pairs "
-                               "must be >= 0, but got ",
-                               id);
+      return emitOptionalError(
+          location, "replica ids in source_target_pairs must be >= 0, but got ",
+          id);
     if (!(isSource ? sources : targets).insert(id).second)
       return emitOptionalError(location, "duplicate ",
                                isSource ? "sources" : "targets",
@@ -312,8 +311,8 @@ FailureOr<Type> AsyncStartOp::inferType(std::optional<Location> location,
   std::optional<OperandRange> returned = getReturnedValues(adaptor.getBody());
   if (!returned || returned->size() != 1 ||
       !isa<RankedTensorType>(returned->front().getType()))
-    return emitOptionalError(location, "expects a body that returns exactly "
-                                       "one tensor");
+    return emitOptionalError(location,
+                             "expects a body that returns exactly one tensor");
   Type type = returned->front().getType();
   return FutureType::get(type.getContext(), type);
 }
@@ -341,9 +340,7 @@ FailureOr<Type> AsyncDoneOp::inferType(std::optional<Location> location,
                                        Adaptor adaptor) {
   auto future = cast<FutureType>(adaptor.getOperand().getType());
   if (future.getTypes().size() != 1)
-    return emitOptionalError(location,
-                             "expects a future of one tensor, but "
-                             "got ",
-                             future);
+    return emitOptionalError(
+        location, "expects a future of one tensor, but got ", future);
   return future.getTypes().front();
 }

@@ -17,10 +17,8 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
     return success();
   ShapedType type = matrix.getType();
   if (type.getRank() != 2)
-    return emitOptionalError(location,
-                             "replica groups should be a rank 2 "
-                             "tensor, but are ",
-                             type);
+    return emitOptionalError(
+        location, "replica groups should be a rank 2 tensor, but are ", type);
   if (rules.groupSize && type.getDimSize(1) != *rules.groupSize)
     return emitOptionalError(location, "group size of replica_groups must be ",
                              *rules.groupSize, ", but is ", type.getDimSize(1));
@@ -35,10 +33,9 @@ LogicalResult stablehlo::verifyReplicaGroups(std::optional<Location> location,
     if (id == -1 && rules.allowsPadding)
       continue;
     if (id < 0)
-      return emitOptionalError(location,
-                               "replica_groups values must be positive, "
-                               "found an id of ",
-                               id);
+      return emitOptionalError(
+          location, "replica_groups values must be positive, found an id of ",
+          id);
     if (!seen.insert(id).second)
       return emitOptionalError(location, "replica id #", id,
                                " seen more than once");

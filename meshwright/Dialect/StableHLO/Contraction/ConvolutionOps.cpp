@@ -85,10 +85,10 @@ static LogicalResult verifyGroups(ConvolutionT op) {
   int64_t kernelOutputs =
       rhs.getDimSize(dims.getKernelOutputFeatureDimension());
   if (batchGroups > 1 && featureGroups > 1)
-    return op.emitOpError() << "expects batch_group_count and "
-                               "feature_group_count not to be both greater "
-                               "than 1, but got "
-                            << batchGroups << " and " << featureGroups;
+    return op.emitOpError()
+           << "expects batch_group_count and feature_group_count not to be "
+              "both greater than 1, but got "
+           << batchGroups << " and " << featureGroups;
   if (failed(verifyDivides(op, "input batch dimension size", batch,
                            "batch_group_count", batchGroups)) ||
       failed(verifyDivides(op, "input feature dimension size", inputFeatures,
@@ -102,12 +102,11 @@ static LogicalResult verifyGroups(ConvolutionT op) {
   if (ShapedType::isStatic(inputFeatures) &&
       ShapedType::isStatic(kernelInputs) &&
       inputFeatures / featureGroups != kernelInputs)
-    return op.emitOpError() << "expects input feature dimension size / "
-                               "feature_group_count, "
-                            << inputFeatures / featureGroups
-                            << ", to be the kernel's input feature dimension "
-                               "size, "
-                            << kernelInputs;
+    return op.emitOpError()
+           << "expects input feature dimension size / feature_group_count, "
+           << inputFeatures / featureGroups
+           << ", to be the kernel's input feature dimension size, "
+           << kernelInputs;
   return success();
 }
 
@@ -121,8 +120,7 @@ static LogicalResult verifyElements(ConvolutionT op) {
     if (lhs.getElementType() == rhs.getElementType())
       return success();
     return op.emitOpError()
-           << "expects lhs and rhs to have compatible element "
-              "types, but got "
+           << "expects lhs and rhs to have compatible element types, but got "
            << lhs.getElementType() << " and " << rhs.getElementType();
   }
   int64_t outputs = op.getDimensionNumbers().getKernelOutputFeatureDimension();

@@ -45,11 +45,9 @@ static LogicalResult verifySliceSizes(std::optional<Location> location,
                              ")");
   for (auto [dim, size] : llvm::enumerate(sliceSizes)) {
     if (access.isDropped(dim) && size > 1)
-      return emitOptionalError(location, "expects slice size of dimension ",
-                               dim,
-                               ", which is collapsed or batched, to be <= 1, "
-                               "but got ",
-                               size);
+      return emitOptionalError(
+          location, "expects slice size of dimension ", dim,
+          ", which is collapsed or batched, to be <= 1, but got ", size);
     if (size < 0 ||
         (!operand.isDynamicDim(dim) && size > operand.getDimSize(dim)))
       return emitOptionalError(location, "slice size (", size,
@@ -172,15 +170,15 @@ static LogicalResult verifyUpdates(ScatterOp op, const IndexedAccess &access,
     if (!llvm::is_contained(access.window.list, dim))
       return op.emitOpError()
              << "expects bounds of the scatter dimensions of updates to be "
-                "same as the bounds of the corresponding dimensions of "
-                "scatter indices; for dimension "
+                "same as the bounds of the corresponding dimensions of scatter "
+                "indices; for dimension "
              << dim << ", updates bound is " << size
              << ", scatter_indices bound is " << limits[dim];
     if (size > limits[dim])
       return op.emitOpError()
              << "expects bounds of the window dimensions of updates to not "
-                "exceed the bounds of the corresponding dimensions of "
-                "operand; for dimension "
+                "exceed the bounds of the corresponding dimensions of operand; "
+                "for dimension "
              << dim << ", updates bound is " << size << ", operand bound is "
              << limits[dim];
   }
@@ -192,10 +190,9 @@ LogicalResult ScatterOp::inferReturnTypes(MLIRContext *,
                                           Adaptor adaptor,
                                           SmallVectorImpl<Type> &inferred) {
   if (adaptor.getInputs().empty() || adaptor.getOperands().size() % 2 == 0)
-    return emitOptionalError(location,
-                             "expects at least one input and as many "
-                             "updates, but got ",
-                             adaptor.getOperands().size(), " operands");
+    return emitOptionalError(
+        location, "expects at least one input and as many updates, but got ",
+        adaptor.getOperands().size(), " operands");
   auto shapes =
       llvm::map_to_vector(adaptor.getInputs().getTypes(), [](Type type) {
         return cast<RankedTensorType>(type);

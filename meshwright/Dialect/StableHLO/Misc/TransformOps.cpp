@@ -27,15 +27,14 @@ FailureOr<Type> FftOp::inferType(std::optional<Location> location,
   ArrayRef<int64_t> lengths = adaptor.getFftLength();
   int64_t numLengths = lengths.size();
   if (numLengths < 1 || numLengths > 3) // (C1)
-    return emitOptionalError(location,
-                             "expects 1 to 3 lengths of the "
-                             "transform, but got ",
-                             numLengths);
+    return emitOptionalError(
+        location, "expects 1 to 3 lengths of the transform, but got ",
+        numLengths);
   if (llvm::any_of(lengths, [](int64_t length) { return length < 0; }))
-    return emitOptionalError(location,
-                             "expects lengths of the transform not "
-                             "to be negative, but got [",
-                             lengths, "]");
+    return emitOptionalError(
+        location,
+        "expects lengths of the transform not to be negative, but got [",
+        lengths, "]");
   if (operand.getRank() < numLengths)
     return emitOptionalError(
         location, "expects operand's rank, ", operand.getRank(),
@@ -89,10 +88,8 @@ static LogicalResult verifySquare(std::optional<Location> location,
                              type);
   ArrayRef<int64_t> matrix = type.getShape().take_back(2);
   if (!areDimsCompatible(matrix[0], matrix[1]))
-    return emitOptionalError(location,
-                             "minor dimensions of a must have equal "
-                             "size, but got ",
-                             type);
+    return emitOptionalError(
+        location, "minor dimensions of a must have equal size, but got ", type);
   return success();
 }
 
@@ -111,22 +108,19 @@ FailureOr<Type> TriangularSolveOp::inferType(std::optional<Location> location,
   if (failed(verifySquare(location, a))) // (C1)
     return failure();
   if (a.getRank() != b.getRank()) // (C2)
-    return emitOptionalError(location,
-                             "operands must have equal rank, but "
-                             "got ",
-                             a, " and ", b);
+    return emitOptionalError(
+        location, "operands must have equal rank, but got ", a, " and ", b);
   int64_t shared = b.getDimSize(b.getRank() - (adaptor.getLeftSide() ? 2 : 1));
   if (!areDimsCompatible(a.getShape().back(), shared))
-    return emitOptionalError(location,
-                             "shared dimension of operands must have "
-                             "equal size, but got ",
-                             a, " and ", b);
+    return emitOptionalError(
+        location, "shared dimension of operands must have equal size, but got ",
+        a, " and ", b);
   if (!areShapesCompatible(a.getShape().drop_back(2),
                            b.getShape().drop_back(2)))
-    return emitOptionalError(location,
-                             "leading batch dimensions of the "
-                             "operands must be same, but got ",
-                             a, " and ", b);
+    return emitOptionalError(
+        location,
+        "leading batch dimensions of the operands must be same, but got ", a,
+        " and ", b);
   if (adaptor.getTransposeA() == Transpose::TRANSPOSE_INVALID) // (C3)
     return emitOptionalError(location, "invalid transpose option value for "
                                        "triangular solve: TRANSPOSE_INVALID");
@@ -152,26 +146,24 @@ static FailureOr<Type> verifyBatchNorm(std::optional<Location> location,
   auto type = cast<RankedTensorType>(tensors[0].getType());
   if (featureIndex >= type.getRank()) // (C1)
     return emitOptionalError(location,
-                             "expects feature_index to be smaller "
-                             "than the rank of operand type; got "
-                             "feature_index ",
+                             "expects feature_index to be smaller than the "
+                             "rank of operand type; got feature_index ",
                              featureIndex, ", and rank ", type.getRank());
   for (Value tensor : tensors) // (C2)
     if (!areShapesCompatible(type, tensor.getType()))
       return emitOptionalError(location,
-                               "expects multi-dimensional operands "
-                               "to have compatible shapes, but got ",
+                               "expects multi-dimensional operands to have "
+                               "compatible shapes, but got ",
                                type, " and ", tensor.getType());
   int64_t numFeatures = type.getDimSize(featureIndex);
   for (Value vector : vectors) {
     int64_t size = cast<RankedTensorType>(vector.getType()).getDimSize(0);
     if (!areDimsCompatible(size, numFeatures))
-      return emitOptionalError(location,
-                               "expects the size of single-"
-                               "dimensional operands to be "
-                               "compatible with feature count, but "
-                               "the size is ",
-                               size, " and the feature count is ", numFeatures);
+      return emitOptionalError(
+          location,
+          "expects the size of single-dimensional operands to be compatible "
+          "with feature count, but the size is ",
+          size, " and the feature count is ", numFeatures);
   }
   ArrayRef<int64_t> bounds = getBounds(type);
   Attribute encoding = bounds.empty() ? Attribute()

@@ -21,11 +21,9 @@ LogicalResult ReduceWindowOp::inferReturnTypes(
   TypeRange inputs = adaptor.getInputs().getTypes();
   int64_t rank = cast<RankedTensorType>(inputs[0]).getRank();
   if (static_cast<int64_t>(adaptor.getWindowDimensions().size()) != rank)
-    return emitOptionalError(location,
-                             "expects window-dimensions size == "
-                             "input rank, but got ",
-                             adaptor.getWindowDimensions().size(), " and ",
-                             rank);
+    return emitOptionalError(
+        location, "expects window-dimensions size == input rank, but got ",
+        adaptor.getWindowDimensions().size(), " and ", rank);
   auto optional = [](std::optional<ArrayRef<int64_t>> list) {
     return list.value_or(ArrayRef<int64_t>());
   };
@@ -78,14 +76,14 @@ static LogicalResult verifySelect(SelectAndScatterOp op) {
       RankedTensorType::get({}, op.getOperand().getType().getElementType());
   Block &select = op.getSelect().front();
   if (select.getNumArguments() != 2)
-    return op.emitOpError() << "expects the select-region to take 2 "
-                               "parameters, but takes "
-                            << select.getNumArguments();
+    return op.emitOpError()
+           << "expects the select-region to take 2 parameters, but takes "
+           << select.getNumArguments();
   for (Type type : select.getArgumentTypes())
     if (!areTypesCompatible(type, scalar))
-      return op.emitOpError() << "expects the type of select-region's "
-                                 "parameter to be "
-                              << scalar << ", but got " << type;
+      return op.emitOpError()
+             << "expects the type of select-region's parameter to be " << scalar
+             << ", but got " << type;
   if (returned->size() != 1 ||
       !isTensorOf(returned->front().getType(), kPredicate, /*rank=*/0))
     return op.emitOpError() << "expects the select-region to return one "
@@ -105,9 +103,9 @@ LogicalResult SelectAndScatterOp::verify() {
     return failure();
   ArrayRef<int64_t> sizes = getWindowDimensions().value_or(ArrayRef<int64_t>());
   if (static_cast<int64_t>(sizes.size()) != operand.getRank()) // (C3)
-    return emitOpError() << "expects window-dimensions size == operand rank, "
-                            "but got "
-                         << sizes.size() << " and " << operand.getRank();
+    return emitOpError()
+           << "expects window-dimensions size == operand rank, but got "
+           << sizes.size() << " and " << operand.getRank();
   auto window = buildWindow( // (C3), (C4)
       getLoc(), {sizes,
                  getWindowStrides().value_or(ArrayRef<int64_t>()),
@@ -121,8 +119,8 @@ LogicalResult SelectAndScatterOp::verify() {
   if (failed(expected))
     return failure();
   if (!areShapesCompatible(source.getShape(), *expected)) // (C5)
-    return emitOpError() << "expects source to have one element per window, "
-                            "shape ["
-                         << *expected << "], but its type is " << source;
+    return emitOpError()
+           << "expects source to have one element per window, shape ["
+           << *expected << "], but its type is " << source;
   return success();
 }
