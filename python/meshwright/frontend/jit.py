@@ -168,21 +168,20 @@ class MpmdWrapped:
         self._lowered: tuple[Any, Lowered] | None = None
         self._reported: set[str] = set()  # Messages that were logged.
         # mw.auto divides calls of microbatches, so it gets no loop over them.
+        unrolls = mpmd_config.auto_stages is None
         count = sum(not is_cpu_mesh(mesh) for mesh in mpmd_config.topology)
-        self._scheduled = (
-            mpmd_config.schedule,
-            mpmd_config.auto_stages is None,
-            count,
-        )
+        self._scheduled = mpmd_config.schedule, unrolls, count
         self._owner = trace_owner(func, self._scheduled)
-        options: dict[str, Any] = {}
-        for key, value, as_tuple in (
-            ("donate_argnums", donate_argnums, positions),
-            ("static_argnums", static_argnums, positions),
-            ("donate_argnames", donate_argnames, names),
-            ("static_argnames", static_argnames, names),
-        ):
-            options |= {key: as_tuple(value)} if value is not None else {}
+        options = {
+            key: as_tuple(value)
+            for key, value, as_tuple in (
+                ("donate_argnums", donate_argnums, positions),
+                ("static_argnums", static_argnums, positions),
+                ("donate_argnames", donate_argnames, names),
+                ("static_argnames", static_argnames, names),
+            )
+            if value is not None
+        }
         if isinstance(in_shardings, list):  # As for jax.jit, the tuple of arguments.
             in_shardings = tuple(in_shardings)
         self._requested, shardings = _requested(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pathlib
 import re
 import sys
+from typing import Any
 
 
 def main(folder: str, version: str) -> str | None:
@@ -32,26 +33,12 @@ def main(folder: str, version: str) -> str | None:
             f"artifacts ({error}); `{sys.executable} -m pip install jax`, or name "
             "another Python with MESHWRIGHT_PYTHON"
         )
-    oldest = stablehlo.get_minimum_version()
     newest = stablehlo.get_current_version()
+    if version and (wrong := _refusal(version, stablehlo)):
+        return wrong
     if not version:
         requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_12
         version = stablehlo.get_version_from_compatibility_requirement(requirement)
-    elif not (parts := _parts(version)):
-        return (
-            f"--portable: expected a version of StableHLO such as {newest}, got "
-            f"{version!r}"
-        )
-    elif not _parts(oldest) <= parts <= _parts(newest):
-        return (
-            f"--portable: this jaxlib writes StableHLO {oldest} to {newest}, not "
-            f"{version}; "
-            + (
-                f"the reader has to be of {oldest} or newer"
-                if parts < _parts(oldest)
-                else f"readers of newer versions read {newest}, too"
-            )
-        )
 
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
@@ -87,6 +74,27 @@ def main(folder: str, version: str) -> str | None:
                 return _explain(name, version, newest, problems[:], write)
             text.with_suffix(".mlirbc").write_bytes(artifact)
     return None
+
+
+def _refusal(version: str, stablehlo: Any) -> str | None:
+    """What is wrong with a version that is asked for, if it is none or not written."""
+    oldest = stablehlo.get_minimum_version()
+    newest = stablehlo.get_current_version()
+    parts = _parts(version)
+    if not parts:
+        return (
+            f"--portable: expected a version of StableHLO such as {newest}, got "
+            f"{version!r}"
+        )
+    if _parts(oldest) <= parts <= _parts(newest):
+        return None
+    advice = f"readers of newer versions read {newest}, too"
+    if parts < _parts(oldest):
+        advice = f"the reader has to be of {oldest} or newer"
+    return (
+        f"--portable: this jaxlib writes StableHLO {oldest} to {newest}, not "
+        f"{version}; {advice}"
+    )
 
 
 def _parts(version: str) -> tuple[int, ...] | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import warnings
@@ -210,14 +211,6 @@ def lower_traced(
     if on_host or shardings:
         results, _ = modules.partition(signature, shardings)
     fragments = several_platforms.pick_fragments(results, platforms)
-
-    def explain(value: str) -> tuple[str, str]:
-        text, _ = modules.text(first, signature, shardings)
-        return _explain(text, signature, config, value)
-
-    def lower_whole() -> jax.stages.Lowered:
-        return _lower_for(traced, program, first, hoists=False)
-
     return Lowered(
         lowered[first],
         config,
@@ -225,8 +218,8 @@ def lower_traced(
         results[first],
         fragments,
         [m for result in results.values() for m in result.messages],
-        explain,
-        lower_whole,
+        functools.partial(modules.explain, first, signature, shardings),
+        functools.partial(_lower_for, traced, program, first, hoists=False),
     )
 
 
@@ -298,6 +291,21 @@ class _Modules:
             text, on_host = self.text(platform, signature, tied)
             found[platform] = _partition(text, signature, self.config)
         return found, on_host
+
+    def explain(
+        self,
+        platform: str,
+        signature: ProgramSignature,
+        tied: Mapping[int, Any],
+        value: str,
+    ) -> tuple[str, str]:
+        """Where shardings come from, of a value or of all, as JSON and as text."""
+        text, _ = self.text(platform, signature, tied)
+        session = native.Session(text, self.config)
+        request = _request(session, signature, self.config)
+        session.import_program(request)
+        rules = _rules(self.config, session)
+        return native.explain_sharding(text, request, value, *rules)
 
     def assign_more(
         self, signature: ProgramSignature, io: str, on_host: Sequence[int]
@@ -538,15 +546,6 @@ def _request(
         "shared_devices": _shared_devices(config.topology),
         "options": config.compiler_options,
     }
-
-
-def _explain(
-    text: str, signature: ProgramSignature, config: Config, value: str
-) -> tuple[str, str]:
-    session = native.Session(text, config)
-    request = _request(session, signature, config)
-    session.import_program(request)
-    return native.explain_sharding(text, request, value, *_rules(config, session))
 
 
 def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:

@@ -266,44 +266,47 @@ class _Cutter:
         }
         if stages.graph is not None:
             check_ways(flat)
-        for stage in range(stages.count):
-            if stage in forward:
-                continue
-            if stages.graph is not None:
-                tower, number = stages.graph.place(stage)
-                marks = [item.eqn for item in flat.items if is_own(item)]
-                own = [eqn for eqn in marks if eqn.params["tower"] == tower.name]
-                raise ValueError(
-                    f"{source(own[number])}: stage_boundary: "
-                    f"nothing is computed after this mark, so stage {number} of tower "
-                    f"{tower.name!r} is empty; take the mark away, or go on with what "
-                    "it gives"
-                )
-            at = min(stage, stages.count - 2)
-            where = f"{stages.places[at]}: stage_boundary: "
-            if stage == 0:
-                raise ValueError(
-                    where + "nothing is computed before this mark, so stage 0 is "
-                    "empty; take it away, it belongs between two stages"
-                )
-            before = [
-                var
-                for item in flat.items
-                if is_mark(item) and not item.eqn.params["linked"]
-                for var in item.eqn.outvars[:-1]
-                if stages.tokens[item.eqn.outvars[-1]] == stage - 1
-            ]
-            given = [flat.outs, *(item.eqn.invars for item in flat.items)]
-            if not any(var in atoms for var in before for atoms in given):
-                raise ValueError(
-                    f"{stages.places[stage - 1]}: stage_boundary: its result is not "
-                    "used; go on with it, as in x = mw.stage_boundary(x)"
-                )
-            after = stages.places[stage - 1]
-            raise ValueError(
-                f"{where}nothing is computed after the mark at {after}, so stage "
-                f"{stage} is empty; take one of the marks away"
-            )
+        empty = next((at for at in range(stages.count) if at not in forward), None)
+        if empty is not None:
+            raise ValueError(_why_empty(flat, stages, empty))
+
+
+def _why_empty(flat: Any, stages: Stages, stage: int) -> str:
+    """What is wrong where no forward operation is in a stage."""
+    if stages.graph is not None:
+        tower, number = stages.graph.place(stage)
+        marks = [item.eqn for item in flat.items if is_own(item)]
+        own = [eqn for eqn in marks if eqn.params["tower"] == tower.name]
+        return (
+            f"{source(own[number])}: stage_boundary: nothing is computed after this "
+            f"mark, so stage {number} of tower {tower.name!r} is empty; take the mark "
+            "away, or go on with what it gives"
+        )
+    at = min(stage, stages.count - 2)
+    where = f"{stages.places[at]}: stage_boundary: "
+    if stage == 0:
+        return (
+            f"{where}nothing is computed before this mark, so stage 0 is empty; take "
+            "it away, it belongs between two stages"
+        )
+    after = stages.places[stage - 1]
+    before = [
+        var
+        for item in flat.items
+        if is_mark(item) and not item.eqn.params["linked"]
+        for var in item.eqn.outvars[:-1]
+        if stages.tokens[item.eqn.outvars[-1]] == stage - 1
+    ]
+    given = [flat.outs, *(item.eqn.invars for item in flat.items)]
+    if not any(var in atoms for var in before for atoms in given):
+        return (
+            f"{after}: stage_boundary: its result is not used; go on with it, as in "
+            "x = mw.stage_boundary(x)"
+        )
+    return (
+        f"{where}nothing is computed after the mark at {after}, so stage {stage} is "
+        "empty; take one of the marks away"
+    )
 
 
 def _direct_mark(jaxpr: Any, max_trips: int | None) -> Any | None:
