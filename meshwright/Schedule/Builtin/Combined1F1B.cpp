@@ -20,12 +20,10 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
-                                    {/*lead=*/2 * (shape.meshes - 1 - mesh) + 1,
-                                     /*lag=*/std::nullopt, /*overlaps=*/true}));
-  return plan;
+  return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
+    return Alternation{/*lead=*/2 * (shape.meshes - 1 - mesh) + 1,
+                       /*lag=*/std::nullopt, /*overlaps=*/true};
+  });
 }
 
 const Schedule meshwright::kCombined1F1B =

@@ -14,12 +14,9 @@
 using namespace meshwright;
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(
-        alternate(mesh, shape, shape.microbatches,
-                  {/*lead=*/2 * (shape.meshes - 1 - mesh) + 1, {}}));
-  return plan;
+  return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
+    return Alternation{/*lead=*/2 * (shape.meshes - 1 - mesh) + 1, {}};
+  });
 }
 
 const Schedule meshwright::kEager1F1B = {

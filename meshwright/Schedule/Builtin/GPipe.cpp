@@ -17,11 +17,9 @@ static Constraints getConstraints(const MeshPosition &) {
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
-                                    {/*lead=*/shape.microbatches, {}}));
-  return plan;
+  return alternateOnAll(shape, shape.microbatches, [&](int64_t) {
+    return Alternation{/*lead=*/shape.microbatches, {}};
+  });
 }
 
 const Schedule meshwright::kGPipe =

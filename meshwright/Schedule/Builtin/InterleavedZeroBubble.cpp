@@ -16,12 +16,10 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   llvm::Expected<int64_t> group = findGroupSize(kName, shape);
   if (!group)
     return group.takeError();
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
+  return alternateOnAll(shape, *group, [&](int64_t mesh) {
     int64_t lead = (shape.chunks - 1) * *group + shape.meshes - mesh;
-    plan.meshes.push_back(alternate(mesh, shape, *group, {lead, /*lag=*/mesh}));
-  }
-  return plan;
+    return Alternation{lead, /*lag=*/mesh};
+  });
 }
 
 const Schedule meshwright::kInterleavedZeroBubble =

@@ -30,11 +30,9 @@ static Constraints getConstraints(const MeshPosition &mesh) {
 }
 
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(alternate(mesh, shape, shape.microbatches,
-                                    {/*lead=*/shape.meshes - mesh, {}}));
-  return plan;
+  return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
+    return Alternation{/*lead=*/shape.meshes - mesh, {}};
+  });
 }
 
 const Schedule meshwright::kOneForwardOneBackward =

@@ -26,12 +26,9 @@ using namespace meshwright;
 
 static llvm::Expected<Plan> makeFlat(const PlanShape &shape) {
   int64_t parts = shape.sequenceChunks;
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(alternate(mesh, shape, parts,
-                                    {shape.meshes - mesh + parts - 1,
-                                     /*lag=*/std::nullopt}));
-  return plan;
+  return alternateOnAll(shape, parts, [&](int64_t mesh) {
+    return Alternation{shape.meshes - mesh + parts - 1, /*lag=*/std::nullopt};
+  });
 }
 
 const Schedule meshwright::kSeq1F1B =

@@ -42,14 +42,11 @@ static Constraints getConstraints(const MeshPosition &mesh) {
 
 template <int64_t halves>
 static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
-    plan.meshes.push_back(alternate(
-        mesh, shape, shape.microbatches,
-        {/*lead=*/countWarmUp(mesh, shape.meshes, halves),
-         /*lag=*/countWarmUp(shape.meshes - 1 - mesh, shape.meshes, halves) -
-             1}));
-  return plan;
+  return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
+    int64_t mirrored = shape.meshes - 1 - mesh;
+    return Alternation{/*lead=*/countWarmUp(mesh, shape.meshes, halves),
+                       /*lag=*/countWarmUp(mirrored, shape.meshes, halves) - 1};
+  });
 }
 
 static constexpr llvm::StringLiteral kSource =

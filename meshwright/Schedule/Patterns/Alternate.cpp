@@ -63,6 +63,15 @@ ActionList meshwright::alternate(int64_t index, const PlanShape &shape,
   return list;
 }
 
+Plan meshwright::alternateOnAll(
+    const PlanShape &shape, int64_t group,
+    llvm::function_ref<Alternation(int64_t)> choose) {
+  Plan plan;
+  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
+    plan.meshes.push_back(alternate(mesh, shape, group, choose(mesh)));
+  return plan;
+}
+
 /// The size of the equal rounds that the microbatches make, if they do.
 static std::optional<int64_t> getRoundSize(int64_t microbatches,
                                            int64_t meshes) {
@@ -98,14 +107,10 @@ llvm::Expected<Plan> meshwright::interleave(llvm::StringRef schedule,
   llvm::Expected<int64_t> group = findGroupSize(schedule, shape);
   if (!group)
     return group.takeError();
-  Plan plan;
-  for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
-    int64_t warmUp = (shape.chunks - 1) * *group + shape.sequenceChunks;
-    int64_t lead =
-        warmUp + 2 * (shape.meshes - 1 - mesh) + interleaving.moreWarmUp;
-    plan.meshes.push_back(
-        alternate(mesh, shape, *group,
-                  {lead, /*lag=*/std::nullopt, interleaving.overlaps}));
-  }
-  return plan;
+  int64_t warmUp = (shape.chunks - 1) * *group + shape.sequenceChunks +
+                   interleaving.moreWarmUp;
+  return alternateOnAll(shape, *group, [&](int64_t mesh) {
+    return Alternation{warmUp + 2 * (shape.meshes - 1 - mesh),
+                       /*lag=*/std::nullopt, interleaving.overlaps};
+  });
 }

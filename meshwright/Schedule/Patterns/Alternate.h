@@ -17,6 +17,7 @@
 #define MESHWRIGHT_SCHEDULE_PATTERNS_ALTERNATE_H
 
 #include "meshwright/Schedule/Schedule.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace meshwright {
 
@@ -39,6 +40,10 @@ struct Alternation {
 /// The list of the mesh at `index`. Stage c · meshes + index is its chunk c.
 ActionList alternate(int64_t index, const PlanShape &shape, int64_t group,
                      const Alternation &alternation);
+
+/// The lists of all meshes, each of which `choose` gives an alternation.
+Plan alternateOnAll(const PlanShape &shape, int64_t group,
+                    llvm::function_ref<Alternation(int64_t)> choose);
 
 /// The size of the groups: as many equal rounds of at least a microbatch, or a chunk of
 /// one, for each mesh as there are. Fails if the rounds cannot be equal.
