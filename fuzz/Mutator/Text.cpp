@@ -7,6 +7,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include <optional>
 #include <vector>
 
 using namespace meshwright;
@@ -157,97 +158,106 @@ static std::string retypeAll(Chance &chance, StringRef text) {
                     ("tensor<" + to + ">").str());
 }
 
-static std::string changeOnce(Chance &chance, StringRef text) {
-  if (text.empty())
-    return std::string(1, static_cast<char>(chance.below(128)));
-  switch (chance.below(16)) {
+/// Nothing if there is no number.
+static std::optional<std::string> changeNumber(Chance &chance, StringRef text) {
+  std::vector<Piece> numbers = findNumbers(text);
+  if (numbers.empty())
+    return std::nullopt;
+  Piece piece = chance.of(numbers);
+  int64_t old = 0;
+  (void)get(text, piece).getAsInteger(10, old);
+  return replace(text, piece, std::to_string(makeNumber(chance, old)));
+}
+
+/// Nothing if there is no word.
+static std::optional<std::string> changeWord(Chance &chance, StringRef text) {
+  std::vector<Piece> words = findWords(text);
+  if (words.empty())
+    return std::nullopt;
+  Piece piece = chance.of(words);
+  switch (chance.below(4)) {
   case 0:
+    return replace(text, piece, "");
   case 1:
-  case 2: {
-    std::vector<Piece> numbers = findNumbers(text);
-    if (numbers.empty())
-      break;
-    Piece piece = chance.of(numbers);
-    int64_t old = 0;
-    (void)get(text, piece).getAsInteger(10, old);
-    return replace(text, piece, std::to_string(makeNumber(chance, old)));
+    return replace(text, piece,
+                   (get(text, piece) + " " + get(text, piece)).str());
+  default:
+    return replace(text, piece, get(text, chance.of(words)));
   }
-  case 3:
-  case 4:
-  case 5: {
-    std::vector<Piece> words = findWords(text);
-    if (words.empty())
-      break;
-    Piece piece = chance.of(words);
-    switch (chance.below(4)) {
-    case 0:
-      return replace(text, piece, "");
-    case 1:
-      return replace(text, piece,
-                     (get(text, piece) + " " + get(text, piece)).str());
-    default:
-      return replace(text, piece, get(text, chance.of(words)));
-    }
+}
+
+static std::string changeLine(Chance &chance, StringRef text) {
+  std::vector<Piece> lines = findLines(text);
+  Piece piece = chance.of(lines);
+  switch (chance.below(3)) {
+  case 0:
+    return replace(text, piece, "");
+  case 1:
+    return replace(text, {piece.begin, 0}, get(text, piece));
+  default:
+    return replace(text, {piece.begin, 0}, get(text, chance.of(lines)));
   }
-  case 6:
-  case 7: {
-    std::vector<Piece> lines = findLines(text);
-    Piece piece = chance.of(lines);
-    switch (chance.below(3)) {
-    case 0:
-      return replace(text, piece, "");
-    case 1:
-      return replace(text, {piece.begin, 0}, get(text, piece));
-    default:
-      return replace(text, {piece.begin, 0}, get(text, chance.of(lines)));
-    }
-  }
-  case 8:
-  case 9:
-  case 10: {
-    std::vector<Piece> groups = findGroups(text);
-    if (groups.empty())
-      break;
-    Piece piece = chance.of(groups);
-    StringRef old = get(text, piece);
-    switch (chance.below(6)) {
-    case 0:
-      return replace(text, piece, "");
-    case 1:
-      return replace(text, piece, (old.take_front() + old.take_back()).str());
-    case 2:
-      return replace(text, piece,
-                     (old.take_front() + old.drop_front().drop_back() + ", " +
-                      old.drop_front().drop_back() + old.take_back())
-                         .str());
-    case 3: {
-      std::string deep = old.str();
-      for (uint64_t level = chance.below(200); level-- && deep.size() < 20000;)
-        deep = (old.take_front() + deep + old.take_back()).str();
-      return replace(text, piece, deep);
-    }
-    default:
-      return replace(text, piece, get(text, chance.of(groups)));
-    }
-  }
-  case 11:
-    return resizeAll(chance, text);
-  case 12:
-    return retypeAll(chance, text);
-  case 13:
-    return text.take_front(chance.below(text.size())).str();
-  case 14: {
-    std::string result = text.str();
-    chance.of(result) = static_cast<char>(chance.below(256));
-    return result;
+}
+
+/// Nothing if there is no pair of brackets.
+static std::optional<std::string> changeGroup(Chance &chance, StringRef text) {
+  std::vector<Piece> groups = findGroups(text);
+  if (groups.empty())
+    return std::nullopt;
+  Piece piece = chance.of(groups);
+  StringRef old = get(text, piece);
+  switch (chance.below(6)) {
+  case 0:
+    return replace(text, piece, "");
+  case 1:
+    return replace(text, piece, (old.take_front() + old.take_back()).str());
+  case 2:
+    return replace(text, piece,
+                   (old.take_front() + old.drop_front().drop_back() + ", " +
+                    old.drop_front().drop_back() + old.take_back())
+                       .str());
+  case 3: {
+    std::string deep = old.str();
+    for (uint64_t level = chance.below(200); level-- && deep.size() < 20000;)
+      deep = (old.take_front() + deep + old.take_back()).str();
+    return replace(text, piece, deep);
   }
   default:
-    break;
+    return replace(text, piece, get(text, chance.of(groups)));
   }
+}
+
+static std::string erasePiece(Chance &chance, StringRef text) {
   Piece piece{chance.below(text.size()), 0};
   piece.size =
       chance.below(std::min<size_t>(text.size() - piece.begin, 20) + 1);
   return replace(text, piece, "");
+}
+
+static std::string changeOnce(Chance &chance, StringRef text) {
+  if (text.empty())
+    return std::string(1, static_cast<char>(chance.below(128)));
+  std::optional<std::string> changed;
+  uint64_t kind = chance.below(16);
+  if (kind < 3)
+    changed = changeNumber(chance, text);
+  else if (kind < 6)
+    changed = changeWord(chance, text);
+  else if (kind < 8)
+    changed = changeLine(chance, text);
+  else if (kind < 11)
+    changed = changeGroup(chance, text);
+  else if (kind == 11)
+    changed = resizeAll(chance, text);
+  else if (kind == 12)
+    changed = retypeAll(chance, text);
+  else if (kind == 13)
+    changed = text.take_front(chance.below(text.size())).str();
+  else if (kind == 14) {
+    changed = text.str();
+    chance.of(*changed) = static_cast<char>(chance.below(256));
+  }
+  return changed ? *changed : erasePiece(chance, text);
 }
 
 std::string fuzz::mutateText(StringRef text, uint64_t seed) {
