@@ -122,12 +122,10 @@ def Mpmd_NamedComputationOp
 def Mpmd_FragmentOp
     : Mpmd_RegionOp<"fragment",
                     [IsolatedFromAbove, Mpmd_InFunctionOrLoop,
-                     DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
-                       "shouldKeepEdgeOwnerShardingsDivisible",
-                       "getBlockArgumentEdgeOwnerShardings",
-                       "setBlockArgumentEdgeOwnerShardings",
-                       "getOpResultEdgeOwnerShardings",
-                       "setOpResultEdgeOwnerShardings"]>]> {
+                     DeclareOpInterfaceMethods<
+                         Sdy_DataFlowOpInterface,
+                         ["shouldKeepEdgeOwnerShardingsDivisible"] #
+                             Sdy_StoredShardings>]> {
   let summary = "Computes on one mesh";
   let description = [{
     Operands and results are tensors of that mesh; the body works on their

@@ -93,4 +93,9 @@ def Sdy_DataFlowOpInterface : OpInterface<"DataFlowOpInterface"> {
   ];
 }
 
+/// What an op overrides that has the shardings of its edges in attributes.
+defvar Sdy_StoredShardings = [
+  "getBlockArgumentEdgeOwnerShardings", "setBlockArgumentEdgeOwnerShardings",
+  "getOpResultEdgeOwnerShardings", "setOpResultEdgeOwnerShardings"];
+
 #endif

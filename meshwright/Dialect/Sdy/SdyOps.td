@@ -46,8 +46,16 @@ def Sdy_MeshOp : Sdy_Op<"mesh", [HasParent<"::mlir::ModuleOp">, Symbol]> {
   let assemblyFormat = "$sym_name `=` $mesh attr-dict";
 }
 
-def Sdy_ShardingConstraintOp
-    : Sdy_Op<"sharding_constraint", [AllTypesMatch<["input", "result"]>]> {
+/// The same value with a sharding.
+class Sdy_ShardingOp<string mnemonic, list<Trait> traits = []>
+    : Sdy_Op<mnemonic, traits # [AllTypesMatch<["input", "result"]>]> {
+  let arguments = (ins AnyType:$input, Sdy_TensorSharding:$sharding);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sdy_ShardingConstraintOp : Sdy_ShardingOp<"sharding_constraint"> {
   let summary = "Constrains the sharding of a value";
   let description = [{
     Stays even where its result is not used: it constrains its operand too.
@@ -61,14 +69,9 @@ def Sdy_ShardingConstraintOp
     * (C2) Axes that become unreduced combine by sum; axes that already were
       keep their way to combine.
   }];
-  let arguments = (ins AnyType:$input, Sdy_TensorSharding:$sharding);
-  let results = (outs AnyType:$result);
-  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
-  let hasVerifier = 1;
 }
 
-def Sdy_ReshardOp
-    : Sdy_Op<"reshard", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Sdy_ReshardOp : Sdy_ShardingOp<"reshard", [Pure]> {
   let summary = "Changes the sharding of a value";
   let description = [{
     ```mlir
@@ -79,10 +82,6 @@ def Sdy_ReshardOp
     reshard that only another one reads, and lets reshards of one value in a
     block share those that split it alike.
   }];
-  let arguments = (ins AnyType:$input, Sdy_TensorSharding:$sharding);
-  let results = (outs AnyType:$result);
-  let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
-  let hasVerifier = 1;
   let hasCanonicalizer = 1;
 }
 
@@ -192,16 +191,27 @@ def Sdy_FuncDataFlowEdgeOp
   let hasVerifier = 1;
 }
 
-def Sdy_ManualComputationOp
-    : Sdy_Op<"manual_computation", [
+/// An op with one block, which keeps the shardings of operands and results.
+class Sdy_BodyOp<string mnemonic, list<string> otherDataFlow = []>
+    : Sdy_Op<mnemonic, [
         IsolatedFromAbove, RecursiveMemoryEffects, RecursivelySpeculatable,
         SingleBlockImplicitTerminator<"ReturnOp">,
-        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
-          "shouldKeepEdgeOwnerShardingsDivisible",
-          "getBlockArgumentEdgeOwnerShardings",
-          "setBlockArgumentEdgeOwnerShardings",
-          "getOpResultEdgeOwnerShardings", "setOpResultEdgeOwnerShardings",
-          "transformTargetSharding"]>]> {
+        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface,
+                                  otherDataFlow # Sdy_StoredShardings>]> {
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Operation *getBodyTerminator() {
+      return getBody().front().getTerminator();
+    }
+  }];
+}
+
+def Sdy_ManualComputationOp
+    : Sdy_BodyOp<"manual_computation",
+                 ["shouldKeepEdgeOwnerShardingsDivisible",
+                  "transformTargetSharding"]> {
   let summary = "Computes on the local pieces of tensors";
   let description = [{
     The body sees what one device holds along the manual axes; other axes may
@@ -230,8 +240,6 @@ def Sdy_ManualComputationOp
                        Sdy_TensorShardingPerValue:$in_shardings,
                        Sdy_TensorShardingPerValue:$out_shardings,
                        Sdy_ManualAxes:$manual_axes);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `` `(` $tensors `)`
     `in_shardings` `` `=` `` custom<Shardings>($in_shardings)
@@ -240,24 +248,11 @@ def Sdy_ManualComputationOp
     custom<RegionWithArgs>($body) attr-dict
     `:` functional-type($tensors, results)
   }];
-  let hasVerifier = 1;
   let hasCanonicalizer = 1;
-  let extraClassDeclaration = [{
-    ::mlir::Operation *getBodyTerminator() {
-      return getBody().front().getTerminator();
-    }
-  }];
 }
 
 def Sdy_NamedComputationOp
-    : Sdy_Op<"named_computation", [
-        IsolatedFromAbove, RecursiveMemoryEffects, RecursivelySpeculatable,
-        SingleBlockImplicitTerminator<"ReturnOp">,
-        DeclareOpInterfaceMethods<Sdy_DataFlowOpInterface, [
-          "getBlockArgumentEdgeOwnerShardings",
-          "setBlockArgumentEdgeOwnerShardings",
-          "getOpResultEdgeOwnerShardings",
-          "setOpResultEdgeOwnerShardings"]>]> {
+    : Sdy_BodyOp<"named_computation"> {
   let summary = "Groups ops under a name";
   let description = [{
     Represents the call of a function while shardings propagate.
@@ -277,20 +272,12 @@ def Sdy_NamedComputationOp
   let arguments = (ins StrAttr:$name, Variadic<AnyType>:$operands,
                        OptionalAttr<Sdy_TensorShardingPerValue>:$in_shardings,
                        OptionalAttr<Sdy_TensorShardingPerValue>:$out_shardings);
-  let results = (outs Variadic<AnyType>:$results);
-  let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `` `<` $name `>` `` `(` $operands `)`
     (`in_shardings` `` `=` `` custom<Shardings>($in_shardings)^)?
     (`out_shardings` `` `=` `` custom<Shardings>($out_shardings)^)?
     custom<RegionWithArgs>($body) attr-dict
     `:` functional-type($operands, results)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::Operation *getBodyTerminator() {
-      return getBody().front().getTerminator();
-    }
   }];
 }
 
