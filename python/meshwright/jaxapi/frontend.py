@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import os
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -535,6 +536,13 @@ def host_callbacks(lowered: Any) -> list[Any]:
 def module_text(module: Any) -> str:
     """The text of an MLIR module, given as its operation, with locations."""
     return module.get_asm(enable_debug_info=True, use_local_scope=False)
+
+
+def module_bytecode(module: Any) -> bytes:
+    """The same module in the bytecode of JAX's MLIR, which has locations, too."""
+    code = io.BytesIO()
+    module.write_bytecode(code)
+    return code.getvalue()
 
 
 def parse_module(text: str) -> Any:

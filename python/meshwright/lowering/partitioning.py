@@ -46,7 +46,7 @@ from ..tracing import several_meshes
 from ..tracing.known_constraints import drop_known
 from ..tracing.microbatch_rows import keep_rows_split
 from ..tracing.primitives import ANNOTATIONS
-from . import constants, per_mesh, several_platforms
+from . import constants, hand_over, per_mesh, several_platforms
 from .host_memory import with_available_offload
 from .rules import RULES
 from .ties import tie
@@ -238,13 +238,13 @@ class _Modules:
     external: Mapping[int, Any]
     config: Config
 
-    def text(
+    def annotated(
         self, platform: str, signature: ProgramSignature, tied: Mapping[int, Any]
-    ) -> tuple[str, list[int]]:
+    ) -> tuple[Any, list[int]]:
         """A module with the shardings that were not given to JAX.
 
         Returns:
-          Its text, and the flat inputs that are in host memory.
+          Its operation, and the flat inputs that are in host memory.
         """
         requested, topology = self.requested, self.config.topology
         in_tree, out_tree = signature.input_tree, signature.output_tree
@@ -278,9 +278,10 @@ class _Modules:
             for position, index in enumerate(signature.kept, first)
             if index in inputs
         }
-        module = self.lowered[platform]
-        text, on_host = several_meshes.annotated_text(module, arguments, outputs)
-        return text, [signature.kept[at - first] for at in on_host if at >= first]
+        module, on_host = several_meshes.annotated_module(
+            self.lowered[platform], arguments, outputs
+        )
+        return module, [signature.kept[at - first] for at in on_host if at >= first]
 
     def partition(
         self, signature: ProgramSignature, tied: Mapping[int, Any]
@@ -288,8 +289,8 @@ class _Modules:
         """The partitioned programs, and the flat inputs that are in host memory."""
         found, on_host = {}, []
         for platform in self.lowered:
-            text, on_host = self.text(platform, signature, tied)
-            found[platform] = _partition(text, signature, self.config)
+            module, on_host = self.annotated(platform, signature, tied)
+            found[platform] = _partition(module, signature, self.config)
         return found, on_host
 
     def explain(
@@ -300,7 +301,8 @@ class _Modules:
         value: str,
     ) -> tuple[str, str]:
         """Where shardings come from, of a value or of all, as JSON and as text."""
-        text, _ = self.text(platform, signature, tied)
+        module, _ = self.annotated(platform, signature, tied)
+        text = compat.module_text(module)  # Bytecode has no names of values.
         session = native.Session(text, self.config)
         request = _request(session, signature, self.config)
         session.import_program(request)
@@ -548,8 +550,8 @@ def _request(
     }
 
 
-def _partition(text: str, signature: ProgramSignature, config: Config) -> Any:
-    session = native.Session(text, config)
+def _partition(module: Any, signature: ProgramSignature, config: Config) -> Any:
+    session = hand_over.read(module, config)
     request = _request(session, signature, config)
     session.import_program(request, repeats=not _makes_rules(config))
     return session.finish(*_rules(config, session))

@@ -174,10 +174,10 @@ def _constrain_device_put(eqn: Any, reference: Mesh) -> list[Any] | None:
     return [*before, eqn.replace(invars=invars, params=params)]
 
 
-def annotated_text(
+def annotated_module(
     lowered: Any, arguments: Mapping[int, Any], results: Mapping[int, Any]
-) -> tuple[str, list[int]]:
-    """The module of a lowered function, with locations and further shardings.
+) -> tuple[Any, list[int]]:
+    """The module of a lowered function with further shardings.
 
     Args:
       lowered: what JAX lowered.
@@ -185,14 +185,14 @@ def annotated_text(
       results: the same for its results.
 
     Returns:
-      The text of the module, and the arguments that are in host memory. Only the mesh
-      that they are assigned to can say that, and the text does not.
+      The module as its operation, and the arguments that are in host memory. Only the
+      mesh that they are assigned to can say that, and the module does not.
     """
     module = lowered.compiler_ir("stablehlo").operation
     main = find_main(module)
     has_kinds = any(_kinds(main, "arg_attrs") + _kinds(main, "res_attrs"))
     if not arguments and not results and not has_kinds:
-        return compat.module_text(module), []
+        return module, []
     # JAX keeps modules for the next function that is lowered alike.
     module = module.clone()
     main = find_main(module)
@@ -205,7 +205,7 @@ def annotated_text(
         _drop_kind(main, "arg_attrs", _HOST)
         _place_results(main, on_host)
         _drop_kind(main, "res_attrs", _DEVICE)
-    return compat.module_text(module.operation), on_host
+    return module.operation, on_host
 
 
 def _kinds(main: Any, key: str) -> list[str | None]:
