@@ -1,6 +1,7 @@
 """Python's garbage collector waits while a program is made, and is then as before."""
 
 import gc
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -46,18 +47,53 @@ def test_is_as_it_was_after_an_error():
     assert gc.isenabled()
 
 
-def test_looks_once_at_what_is_new():
+@pytest.fixture
+def collections():
+    """The generations that are looked at."""
     seen = []
 
     def note(phase, info):
         if phase == "stop":
             seen.append(info["generation"])
 
-    step, x = jitted(lambda x: x + 1), jnp.zeros(3)
     gc.collect()
     gc.callbacks.append(note)
+    yield seen
+    gc.callbacks.remove(note)
+
+
+def test_what_is_new_counts_as_old(collections):
+    step, x = jitted(lambda x: x + 1), jnp.zeros(3)
+    lowered = step.lower(x)
+    assert collections == []
+    assert any(entry is lowered for entry in gc.get_objects(generation=2))
+
+
+def test_looks_once_at_what_is_new_if_something_is_frozen(collections):
+    step, x = jitted(lambda x: x + 1), jnp.zeros(3)
+    gc.freeze()
     try:
+        frozen = gc.get_freeze_count()
         step.lower(x)
+        assert collections == [1]
+        assert gc.get_freeze_count() <= frozen
+        assert gc.get_freeze_count() > frozen / 2
     finally:
-        gc.callbacks.remove(note)
-    assert seen == [1]
+        gc.unfreeze()
+
+
+def test_cycles_of_a_trace_are_found_later():
+    class Node:
+        pass
+
+    def step(x):
+        node = Node()
+        node.itself = node
+        nodes.append(weakref.ref(node))
+        return x + 1
+
+    nodes = []
+    jitted(step).lower(jnp.zeros(3))
+    gc.collect()
+    assert nodes
+    assert all(node() is None for node in nodes)
