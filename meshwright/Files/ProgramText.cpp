@@ -13,8 +13,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace meshwright;
@@ -95,27 +97,54 @@ static bool isReadBack(ModuleOp module) {
     });
   });
 }
+
+static std::string printPlain(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printProgram(module, os, OpPrintingFlags().assumeVerified());
+  return text;
+}
+
+static LogicalResult readBack(ModuleOp module, StringRef text) {
+  // What is read back is verified as much as what was written.
+  ParserConfig config(module.getContext(), /*verifyAfterParse=*/false);
+  if (parseSourceString<ModuleOp>(text, config, "written"))
+    return success();
+  return module.emitError()
+         << "the text of the result cannot be read back; this is a bug in "
+            "Meshwright: please report it together with the program";
+}
+
+/// The text of a module without the module's name, if that is not quoted.
+static std::string dropName(ModuleOp module, std::string text) {
+  std::optional<StringRef> name = module.getSymName();
+  auto isPlain = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.';
+  };
+  if (!name || name->empty() || llvm::isDigit(name->front()) ||
+      !llvm::all_of(*name, isPlain))
+    return text;
+  std::string written = "module @" + name->str() + " ";
+  // Before it there are aliases, each on a line of its own.
+  size_t place = text.find(written);
+  if (place == 0 || (place != std::string::npos && text[place - 1] == '\n'))
+    text.erase(place, written.size());
+  return text;
+}
 #endif
 
 LogicalResult meshwright::printVerified(ModuleOp module,
                                         llvm::raw_ostream &os) {
-  OpPrintingFlags flags = OpPrintingFlags().assumeVerified();
 #ifndef NDEBUG
   if (isReadBack(module)) {
-    std::string text;
-    llvm::raw_string_ostream textStream(text);
-    printProgram(module, textStream, flags);
-    // What is read back is verified as much as what was written.
-    ParserConfig config(module.getContext(), /*verifyAfterParse=*/false);
-    if (!parseSourceString<ModuleOp>(text, config, "written"))
-      return module.emitError()
-             << "the text of the result cannot be read back; this is a bug in "
-                "Meshwright: please report it together with the program";
+    std::string text = printPlain(module);
+    if (failed(readBack(module, text)))
+      return failure();
     os << text;
     return success();
   }
 #endif
-  printProgram(module, os, flags);
+  printProgram(module, os, OpPrintingFlags().assumeVerified());
   return success();
 }
 
@@ -135,7 +164,17 @@ LogicalResult meshwright::verifyBeforeWriting(ModuleOp module) {
 #endif
 }
 
-LogicalResult meshwright::checkBeforeWriting(ModuleOp module) {
-  return failure(failed(verifyBeforeWriting(module)) ||
-                 failed(checkText(module)));
+LogicalResult WrittenModules::check(ModuleOp module) {
+  if (failed(verifyBeforeWriting(module)))
+    return failure();
+#ifndef NDEBUG
+  if (!isReadBack(module))
+    return success();
+  std::string text = printPlain(module);
+  llvm::XXH128_hash_t hash =
+      llvm::xxh3_128bits(llvm::arrayRefFromStringRef(dropName(module, text)));
+  if (readBack.insert({hash.low64, hash.high64}).second)
+    return ::readBack(module, text);
+#endif
+  return success();
 }

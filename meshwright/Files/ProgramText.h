@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace meshwright {
@@ -38,8 +39,17 @@ mlir::LogicalResult checkText(mlir::ModuleOp module);
 /// Where assertions are on, emits an error about a program that does not verify.
 mlir::LogicalResult verifyBeforeWriting(mlir::ModuleOp module);
 
-/// Both. What is written must do both.
-mlir::LogicalResult checkBeforeWriting(mlir::ModuleOp module);
+/// Checks modules of which many are alike. What is written must verify, and its text must
+/// be right.
+class WrittenModules {
+public:
+  /// As `verifyBeforeWriting` and `checkText`. Of modules that differ in nothing but the
+  /// module's name, which MLIR does not quote, one text is parsed.
+  mlir::LogicalResult check(mlir::ModuleOp module);
+
+private:
+  llvm::DenseSet<std::pair<uint64_t, uint64_t>> readBack; ///< Hashes of texts.
+};
 
 } // namespace meshwright
 

@@ -168,12 +168,13 @@ static LogicalResult writeExport(const PartitionResult &partitioned,
   else
     write();
   SymbolTable symbols(module);
+  WrittenModules written;
   for (const ExportedProgram::Fragment &fragment :
        partitioned.program->fragments) {
     func::FuncOp function = fragment.function;
     FailureOr<OwningOpRef<ModuleOp>> own =
         makeFragmentModule(function, symbols);
-    if (failed(own) || failed(checkBeforeWriting(**own)))
+    if (failed(own) || failed(written.check(**own)))
       return failure();
     result.fragments.emplace_back(toUtf8(function.getSymName()),
                                   printWithLocations(**own));

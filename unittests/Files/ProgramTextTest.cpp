@@ -42,3 +42,33 @@ TEST(ProgramTextTest, RefusesWhatMlirReadsInSpiteOfAnError) {
     EXPECT_FALSE(parseProgram(text, &context, "", &written)) << text;
   }
 }
+
+#ifndef NDEBUG
+TEST(ProgramTextTest, ParsesOneOfTextsThatDifferInAName) {
+  MLIRContext context;
+  context.loadDialect<func::FuncDialect>();
+  context.allowUnregisteredDialects();
+  auto make = [&](llvm::StringRef name, llvm::StringRef value) {
+    std::string text =
+        ("module " + name + " attributes {func.x = #odd<\"" + value + "\">} {}")
+            .str();
+    return parseProgram(text, &context, "");
+  };
+  OwningOpRef<ModuleOp> first = make("@f", "1"), alike = make("@g", "1"),
+                        other = make("@f", "2"), quoted = make("@\"g h\"", "1"),
+                        unnamed = make("", "1");
+  ASSERT_TRUE(first && alike && other && quoted && unnamed);
+  WrittenModules written;
+  EXPECT_TRUE(succeeded(written.check(*first)));
+  // From here on none of these texts can be parsed.
+  context.allowUnregisteredDialects(false);
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) {});
+  EXPECT_TRUE(succeeded(written.check(*first)));
+  EXPECT_TRUE(succeeded(written.check(*alike)));
+  EXPECT_TRUE(failed(written.check(*other)));
+  EXPECT_TRUE(failed(written.check(*quoted)));
+  EXPECT_TRUE(failed(written.check(*unnamed)));
+  WrittenModules later;
+  EXPECT_TRUE(failed(later.check(*alike)));
+}
+#endif
