@@ -28,6 +28,7 @@ from ..lowering.partitioning import (
 )
 from ..lowering.per_mesh import known_before
 from ..pipeline.numbers import with_own_numbers
+from ..pipeline.scanned_microbatches import with_scans_called
 from ..pipeline.written_loops import with_loops_written
 from ..programs.stages import Compiled, Lowered
 from ..shardings import named as named_shardings
@@ -256,6 +257,7 @@ class MpmdWrapped:
         refuse_references(self.name, traced)
         traced = compat.to_arrays(traced)
         traced = with_loops_written(traced, self.mpmd_config.max_loop_trips)
+        traced = with_scans_called(traced, self.mpmd_config)
         traced = with_own_numbers(with_static_slices(traced))
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)

@@ -562,6 +562,15 @@ def transpose_count(name_stack: Any) -> int:
     return count
 
 
+def is_derived(name_stack: Any) -> bool:
+    """Whether what has this name stack is a part of a derivative."""
+    kind = _FOUND["Transform"]
+    return any(
+        isinstance(entry, kind) and entry.name in _DERIVATIVES
+        for entry in name_stack.stack
+    )
+
+
 # Of whom what is being traced is a part. JAX finds what a function was traced to again
 # by the value, so that a plain step leaves nothing to one with marks.
 _tracing_for = jax.make_user_context(None)

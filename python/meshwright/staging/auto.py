@@ -423,7 +423,8 @@ def _too_few(flat: Flat, order: Order, count: int) -> str:
             f"the loop at {source(loops[0])} is one of them. Replace it by "
             "mw.pipeline.accumulate or mw.pipeline.scan_microbatches if it is over "
             "microbatches; if it is over layers, by mw.pipeline.scan, under mw.jit "
-            "with mw.make_config"
+            "with mw.make_config; if it is over training steps, by a loop in Python "
+            "around the function of mw.auto"
         )
     return (
         f"auto: {count} stages of a function with {len(eqns)} operations that can be "

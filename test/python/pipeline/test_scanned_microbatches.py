@@ -1,0 +1,260 @@
+"""Loops of `jax.lax` over microbatches, as plain JAX code has them."""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh
+
+import meshwright as mw
+
+MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+WIDTH, ROWS, COUNT = 16, 2, 4
+SCHEDULE = mw.get_pipeline_schedule("1F1B")
+WAYS = ("marks", "names", "auto")
+
+
+def weights():
+    draw = np.random.default_rng(0).standard_normal
+    return [(draw((WIDTH, WIDTH)) / 4).astype("f") for _ in MESHES]
+
+
+XS = np.linspace(-1, 1, COUNT * ROWS * WIDTH, dtype="f").reshape(COUNT, ROWS, WIDTH)
+KEY = jax.random.key(0)
+
+
+def layer(x, w):
+    return jnp.tanh(x @ w)
+
+
+def loss_for(way):
+    def loss(ws, x):
+        for number, w in enumerate(ws):
+            if way == "names":
+                x = mw.named_computation(layer, name=f"layer{number}")(x, w)
+            else:
+                x = layer(mw.stage_boundary(x) if way == "marks" and number else x, w)
+        return (x**2).mean()
+
+    return loss
+
+
+def config_for(way, **options):
+    if way == "auto":
+        return mw.auto_config(MESHES, pipeline_schedule=SCHEDULE, **options)
+    names = {f"layer{i}": mesh for i, mesh in enumerate(MESHES)}
+    return mw.make_config(
+        MESHES,
+        names if way == "names" else {},
+        name_to_stage_assignment={f"layer{i}": i for i in range(2)}
+        if way == "names"
+        else {},
+        partitioning_options={
+            "mpmd_infer_transfers": True,
+            "mpmd_infer_cross_mesh_reductions": True,
+        },
+        pipeline_schedule=SCHEDULE,
+        **options,
+    )
+
+
+def zeros(ws):
+    return jax.tree.map(jnp.zeros_like, ws)
+
+
+def added(ws, xs, loss):
+    def body(carry, x):
+        return jax.tree.map(jnp.add, carry, jax.value_and_grad(loss)(ws, x)), None
+
+    return jax.lax.scan(body, (0.0, zeros(ws)), xs)[0]
+
+
+def carried(ws, xs, loss):
+    """Trainers carry weights, counts and keys along."""
+
+    def body(carry, x):
+        keys = jax.random.split(carry["key"])
+        x = x * jax.random.bernoulli(keys[0], 0.9, x.shape)
+        value, grads = jax.value_and_grad(loss)(carry["weights"], x)
+        total = jax.tree.map(jnp.add, carry["total"], grads)
+        new = {"total": total, "key": keys[1], "count": carry["count"] + 1}
+        return {**carry, **new}, {"loss": value}
+
+    first = {"weights": ws, "total": zeros(ws), "key": KEY, "count": 0}
+    last, logs = jax.lax.scan(body, first, xs)
+    return logs["loss"].sum() / last["count"], last["total"]
+
+
+def backwards(ws, xs, loss):
+    def body(total, x):
+        value, grads = jax.value_and_grad(loss)(ws, x)
+        return jax.tree.map(jnp.add, total, grads), value
+
+    total, values = jax.jit(lambda: jax.lax.scan(body, zeros(ws), xs, reverse=True))()
+    return (values * jnp.arange(COUNT)).sum(), total
+
+
+def indexed(ws, xs, loss):
+    def body(i, carry):
+        x = jax.lax.dynamic_slice_in_dim(xs.reshape(-1, WIDTH), i * ROWS, ROWS)
+        return jax.tree.map(jnp.add, carry, jax.value_and_grad(loss)(ws, x))
+
+    return jax.lax.fori_loop(0, COUNT, body, (0.0, zeros(ws)))
+
+
+def mapped(ws, xs, loss):
+    values, grads = jax.lax.map(lambda x: jax.value_and_grad(loss)(ws, x), xs)
+    return values.mean(), jax.tree.map(lambda grad: grad.mean(0), grads)
+
+
+LOOPS = {f.__name__: f for f in (added, carried, backwards, indexed, mapped)}
+
+
+def step_of(loop, way):
+    loss = loss_for(way)
+
+    def step(ws, xs):
+        value, grads = loop(ws, xs, loss)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
+
+    return step
+
+
+def items_of(lowered, kind):
+    items = lowered.partitioning_result.program["items"]
+    return [item for item in items if item["kind"] == kind]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LOOPS)
+def test_trips_are_microbatches(name, way):
+    ws, step = weights(), step_of(LOOPS[name], way)
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
+    assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    order = [
+        "B" if any("(1)" in origin for origin in item["origins"]) else "F"
+        for item in items_of(lowered, "call")
+        if item["mesh"] == "m0" and item["origins"]
+    ]
+    assert "".join(order) == "FFBFBFBB"
+    sent = [item["bytes"] for item in items_of(lowered, "transfer")]
+    activation = ROWS * WIDTH * 4
+    assert [size for size in sent if size > 16] == [activation] * 2 * COUNT
+    compiled = lowered.compile()
+    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_loop_without_gradients(way):
+    loss = loss_for(way)
+
+    def evaluate(ws, xs):
+        return jax.lax.scan(lambda total, x: (total + loss(ws, x), None), 0.0, xs)[0]
+
+    ws = weights()
+    lowered = mw.jit(evaluate, config_for(way)).lower(ws, XS)
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
+    compiled = lowered.compile()
+    found = compiled(*compiled.place(ws, XS))
+    np.testing.assert_allclose(found, evaluate(ws, XS), rtol=1e-5)
+
+
+def test_two_gradients_in_a_step():
+    """The second is that of other weights, and half of the work each."""
+    loss = loss_for("auto")
+
+    def step(ws, xs):
+        _, first = added(ws, xs, loss)
+        moved = jax.tree.map(lambda w, g: w + 0.1 * g, ws, first)
+        value, grads = added(moved, xs, loss)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
+
+    ws = weights()
+    lowered = mw.jit(step, config_for("auto")).lower(ws, XS)
+    assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    compiled = lowered.compile()
+    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_the_log_says_so(caplog):
+    caplog.set_level(logging.INFO, "meshwright")
+    mw.jit(step_of(added, "marks"), config_for("marks")).lower(weights(), XS)
+    (text,) = [r.getMessage() for r in caplog.records if "trips" in r.message]
+    assert "test_scanned_microbatches.py:" in text
+    assert f"the {COUNT} trips of this loop of JAX become microbatches" in text
+
+
+def refused(step, way, *args, match, **options):
+    with pytest.raises(ValueError, match=match):
+        mw.jit(step, config_for(way, **options)).lower(*args)
+
+
+IN_A_SCAN = "stage_boundary inside of a jax.lax.scan"
+
+
+def test_training_steps_are_no_microbatches():
+    def steps(loss, ws, xs):
+        def body(ws, x):
+            value, grads = jax.value_and_grad(loss)(ws, x)
+            return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
+
+        return jax.lax.scan(body, ws, xs)
+
+    refused(
+        lambda ws, xs: steps(loss_for("marks"), ws, xs),
+        "marks",
+        weights(),
+        XS,
+        match=IN_A_SCAN,
+    )
+    refused(
+        lambda ws, xs: steps(loss_for("auto"), ws, xs),
+        "auto",
+        weights(),
+        XS,
+        match="if it is over training steps, by a loop in Python",
+    )
+
+
+def test_a_loop_inside_of_a_gradient_is_no_microbatches():
+    loss = loss_for("marks")
+
+    def total(ws, xs):
+        return jax.lax.scan(lambda sum, x: (sum + loss(ws, x), None), 0.0, xs)[0]
+
+    refused(jax.value_and_grad(total), "marks", weights(), XS, match=IN_A_SCAN)
+
+
+def test_loops_of_many_trips_stay_loops():
+    xs = np.zeros((257, ROWS, WIDTH), "f")
+    step = step_of(added, "marks")
+    refused(step, "marks", weights(), xs, match=IN_A_SCAN)
+
+
+def test_loops_beside_microbatches_stay_loops():
+    loss = loss_for("marks")
+
+    def step(ws, xs):
+        first = mw.call(loss, call_counter=0)(ws, xs[0])
+        return first, added(ws, xs, loss)
+
+    refused(step, "marks", weights(), XS, match=IN_A_SCAN)
+
+
+def test_loops_are_written_out_where_that_is_asked_for():
+    """With `max_loop_trips` as other loops with stages inside."""
+    step, ws = step_of(added, "marks"), weights()
+    lowered = mw.jit(step, config_for("marks", max_loop_trips=COUNT)).lower(ws, XS)
+    counters = [item.get("call_counter") for item in items_of(lowered, "call")]
+    assert not any(counters)
+    compiled = lowered.compile()
+    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
