@@ -36,12 +36,14 @@ from .origins import Origins
 from .search import SLACK, best_cuts, best_cuts_within, cuts_of_several, make_line
 
 # The costliest stages may cost this many times the mean where weights stay for it.
-UNEVEN = 1.5
+UNEVEN = 5 / 3
 # The limits of a stage's cost that are tried, as excess over the mean.
-_MORE = (SLACK - 1, 0.2, 0.3, 0.4, UNEVEN - 1)
-# Of how many bodies each is tried as the only uneven one: more would take their number
-# of times as long, of lines that are as many times as long.
+_MORE = (SLACK - 1, 0.2, 0.3, 0.4, 0.5, UNEVEN - 1)
+# Of how many bodies each is tried as the one that is more uneven: more would take their
+# number of times as long, of lines that are as many times as long.
 _FEW = 4
+# What is tried of the others then, if nothing is found where they are even.
+_OTHERS = (SLACK - 1, 0.25, 0.5)
 
 
 def is_call(eqn: Any) -> bool:
@@ -166,21 +168,30 @@ def find_homes(bodies: Sequence[Lined], count: int) -> Mapping[Any, int]:
         return {}
     mean = sum(merged.costs) / count
     apart = _sent(merged.bodies, [_stages_apart(b, count) for b in merged.bodies])
-    found = [
-        joint
-        for cuts in _cuts_of_merged(merged, count)
-        if (joint := _joint(merged, cuts, count)) is not None
-        and joint.worst <= UNEVEN * mean
-        and joint.sent < apart
-    ]
-    if not found:
+    for others in ((0.0,), _OTHERS):
+        found = [
+            joint
+            for cuts in _cuts_of_merged(merged, count, others)
+            if (joint := _joint(merged, cuts, count)) is not None
+            and joint.worst <= UNEVEN * mean
+            and joint.sent < apart
+        ]
+        if found:
+            break
+    else:
         return {}
     mean = mean or 1  # Nothing but moves of data costs nothing.
     return min(found, key=lambda one: one.worst / mean + one.sent / apart).homes
 
 
-def _cuts_of_merged(merged: _Merged, count: int) -> Iterator[list[int]]:
-    """Cuts of a merged line that keep the stages of each body below some limit."""
+def _cuts_of_merged(
+    merged: _Merged, count: int, others: Sequence[float]
+) -> Iterator[list[int]]:
+    """Cuts of a merged line that keep the stages of each body below some limit.
+
+    Args:
+      others: how uneven the others may be where one body is more uneven.
+    """
     line = make_line(merged.costs, merged.spans())
     costs = [
         np.bincount(at, np.multiply(body.order.costs, body.times), len(merged.costs))
@@ -189,10 +200,15 @@ def _cuts_of_merged(merged: _Merged, count: int) -> Iterator[list[int]]:
     means = [cost.sum() / count for cost in costs]
     tried: list[list[int]] = []
     for more in _MORE:
-        # Each body as uneven as the others, or one of them alone.
-        for own in (None, *range(len(means) if len(means) <= _FEW else 0)):
-            extra = means if own is None else np.eye(len(means))[own] * sum(means)
-            limits = np.add(means, np.multiply(extra, more))
+        # Each body as uneven as the others, or one of them more than the others.
+        extras = [np.multiply(means, more)]
+        extras += [
+            np.multiply(means, other) + np.eye(len(means))[own] * sum(means) * more
+            for own in range(len(means) if len(means) <= _FEW else 0)
+            for other in others
+        ]
+        for extra in extras:
+            limits = np.add(means, extra)
             cuts = cuts_of_several(line, costs, [*limits], count)
             if cuts is not None and cuts not in tried:
                 tried.append(cuts)

@@ -59,7 +59,7 @@ def of_actions(trunk, head, batch):
     return (model(head, model(trunk, x)) * y).mean()
 
 
-def make_step(losses, optimizer, is_accumulated):
+def make_step(losses, optimizer, is_accumulated, microbatches=MICROBATCHES):
     """Each loss trains its first model, the second one reads the new weights."""
 
     def step(state, batch):
@@ -68,7 +68,7 @@ def make_step(losses, optimizer, is_accumulated):
             gradient = jax.value_and_grad(loss)
             if is_accumulated:
                 gradient = mw.pipeline.accumulate(
-                    gradient, MICROBATCHES, batch_argnums=2
+                    gradient, microbatches, batch_argnums=2
                 )
             value, grads = gradient(models[number], models[1 - number], batch)
             updates, moments[number] = optimizer.update(
@@ -142,6 +142,23 @@ def test_weights_of_two_losses_stay_on_three_meshes(layers):
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert max(sent) < WEIGHT
     assert max(division.evenness for division in jitted.divisions) < 1.6
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_short_models_of_few_rows_stay_on_their_meshes(stages):
+    """An optimizer is much of their work, and each cut leaves one loss uneven."""
+    optimizer = optax.adam(1e-2)
+    meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(stages)}
+    models = [make(0, 3), make(1, 3)]
+    state = models, list(map(optimizer.init, models))
+    batch = (np.zeros((3 * 2, WIDTH), "f"),) * 2
+    step = make_step(GAN, optimizer, is_accumulated=True, microbatches=3)
+    lowered = mw.auto(step, meshes).lower(state, batch)
+    items = lowered.partitioning_result.program["items"]
+    sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
+    assert max(sent) < WEIGHT
+    assigned = lowered.function_mesh_assignment
+    assert assigned.output_meshes[0] == assigned.input_meshes[0]
 
 
 def of_critics(critics, others, batch):
