@@ -295,8 +295,10 @@ void Families::visitFragment(FragmentOp fragment) {
 }
 
 void Families::visitOp(Operation *op) {
-  if (llvm::all_of(getOutsideReads(op),
-                   [&](Value input) { return constants.contains(input); }))
+  auto isConstant = [&](Value input) { return constants.contains(input); };
+  // A set of what is read is only needed of ops with regions, which are few.
+  if (op->getNumRegions() == 0 ? llvm::all_of(op->getOperands(), isConstant)
+                               : llvm::all_of(getOutsideReads(op), isConstant))
     constants.insert_range(op->getResults());
   if (auto loop = dyn_cast<stablehlo::WhileOp>(op))
     for (auto [operand, result] :
@@ -308,8 +310,9 @@ void Families::visitOp(Operation *op) {
 }
 
 void Families::join(Value one, Value other) {
-  if (!constants.contains(one) && !constants.contains(other) &&
-      getNumElements(one) > 1 && getNumElements(one) == getNumElements(other))
+  int64_t count = getNumElements(one);
+  if (count > 1 && count == getNumElements(other) && !constants.contains(one) &&
+      !constants.contains(other))
     classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer());
 }
 
