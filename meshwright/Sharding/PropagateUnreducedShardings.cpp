@@ -60,6 +60,7 @@ private:
   /// The constraint that a value of a body comes from, also one in the body that
   /// it shares with others.
   sdy::ShardingConstraintOp getConstraint(Value value);
+  sdy::ShardingConstraintOp traceConstraint(Value value);
   void setInputSharding(FragmentOp fragment, unsigned index,
                         TensorShardingAttr sharding);
 
@@ -70,11 +71,25 @@ private:
   /// Sums of values that are unreduced elsewhere, with the transfer that adds
   /// them up.
   DenseMap<Value, std::pair<TransferOp, TensorShardingAttr>> sums;
+  /// By a shared body and the number of its result: calls are many, bodies are few.
+  DenseMap<std::pair<Attribute, unsigned>, sdy::ShardingConstraintOp> known;
   unsigned numValues = 0;
 };
 } // namespace
 
 sdy::ShardingConstraintOp Propagation::getConstraint(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result || !sdy::isSharedBodyCall(result.getOwner()))
+    return traceConstraint(value);
+  auto call = cast<stablehlo::CustomCallOp>(result.getOwner());
+  auto [entry, isNew] = known.try_emplace(
+      {sdy::getSharedBodyName(call), result.getResultNumber()});
+  if (isNew)
+    entry->second = traceConstraint(value);
+  return entry->second;
+}
+
+sdy::ShardingConstraintOp Propagation::traceConstraint(Value value) {
   while (auto result = dyn_cast<OpResult>(value)) {
     Operation *op = result.getOwner();
     if (!sdy::isSharedBodyCall(op))
