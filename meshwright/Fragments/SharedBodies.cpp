@@ -6,6 +6,7 @@
 #include "meshwright/Fragments/FragmentWalk.h"
 #include "meshwright/IR/SymbolUses.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -87,6 +88,18 @@ void mpmd::inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter) {
       results.push_back(mapping.lookup(returned));
     rewriter.replaceOp(call, results);
   }
+}
+
+void mpmd::inlineSharedBodiesOfEach(ArrayRef<FragmentOp> fragments) {
+  if (fragments.empty())
+    return;
+  // A fragment reads nothing from around it, and the bodies are only copied.
+  FragmentOp first = fragments.front();
+  MLIRContext *context = first.getContext();
+  parallelForEach(context, fragments, [&](FragmentOp fragment) {
+    IRRewriter rewriter(context);
+    inlineSharedBodies(fragment, rewriter);
+  });
 }
 
 void mpmd::inlineSharedBodiesIfUnused(FragmentOp fragment,

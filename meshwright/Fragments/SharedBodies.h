@@ -61,6 +61,9 @@ stablehlo::CustomCallOp createSharedBodyCall(OpBuilder &builder, Location loc,
 /// Puts copies of the ops of shared bodies in place of their calls.
 void inlineSharedBodies(FragmentOp fragment, RewriterBase &rewriter);
 
+/// Does so in each of several fragments, on all cores.
+void inlineSharedBodiesOfEach(ArrayRef<FragmentOp> fragments);
+
 /// Does so where a result of the fragment is not used: what goes with it is
 /// found in the body.
 void inlineSharedBodiesIfUnused(FragmentOp fragment, RewriterBase &rewriter);

@@ -5,6 +5,7 @@
 #include "meshwright/IR/EqualBodies.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -36,6 +37,14 @@ llvm::hash_code mpmd::hashBody(Region &body) {
         addArguments(region);
   });
   return hash;
+}
+
+SmallVector<llvm::hash_code> mpmd::hashBodies(ArrayRef<Region *> bodies) {
+  SmallVector<llvm::hash_code> hashes(bodies.size(), llvm::hash_code(0));
+  if (!bodies.empty())
+    parallelFor(bodies.front()->getContext(), 0, bodies.size(),
+                [&](size_t i) { hashes[i] = hashBody(*bodies[i]); });
+  return hashes;
 }
 
 bool mpmd::areEqualBodies(Region &a, Region &b) {

@@ -15,6 +15,9 @@ namespace mlir::mpmd {
 /// Equal for equal bodies; others differ unless it is in wiring alone.
 llvm::hash_code hashBody(Region &body);
 
+/// The hashes of several bodies, on all cores.
+SmallVector<llvm::hash_code> hashBodies(ArrayRef<Region *> bodies);
+
 /// Whether two bodies, which read nothing from around them, differ in nothing
 /// but locations: types, ops, attributes, wiring position by position (of
 /// commutative ops too), and the order of what they return.

@@ -47,37 +47,43 @@ static auto getContext(FragmentOp fragment) {
 
 namespace {
 struct Groups {
-  unsigned add(FragmentOp fragment) {
+  /// Returns the group of each.
+  SmallVector<unsigned> add(ArrayRef<FragmentOp> fragments) {
+    SmallVector<llvm::hash_code> hashes = hashBodies(llvm::map_to_vector(
+        fragments, [](FragmentOp fragment) { return &fragment.getRegion(); }));
+    return llvm::map_to_vector(
+        llvm::zip_equal(fragments, hashes),
+        [&](auto pair) { return add(std::get<0>(pair), std::get<1>(pair)); });
+  }
+
+  EqualityClasses<FragmentOp> classes;
+
+private:
+  unsigned add(FragmentOp fragment, llvm::hash_code body) {
     auto context = getContext(fragment);
-    size_t hash = llvm::hash_combine(llvm::hash_value(context),
-                                     hashBody(fragment.getRegion()));
+    size_t hash = llvm::hash_combine(llvm::hash_value(context), body);
     return classes.add(fragment, hash, [&](FragmentOp first, FragmentOp other) {
       return getContext(first) == context &&
              areEqualBodies(first.getRegion(), other.getRegion());
     });
   }
-
-  EqualityClasses<FragmentOp> classes;
 };
 } // namespace
 
 SmallVector<SmallVector<FragmentOp>>
 mpmd::groupFragments(ArrayRef<FragmentOp> fragments) {
   Groups byFrame, byBody;
-  auto frames = llvm::map_to_vector(
-      fragments, [&](FragmentOp fragment) { return byFrame.add(fragment); });
-  SmallVector<SmallVector<FragmentOp>> &firsts = byFrame.classes.get();
-  if (llvm::all_of(firsts, [](ArrayRef<FragmentOp> equal) {
-        return getSharedBodyCalls(equal.front()).empty();
+  SmallVector<unsigned> frames = byFrame.add(fragments);
+  SmallVector<SmallVector<FragmentOp>> &equal = byFrame.classes.get();
+  auto firsts = llvm::map_to_vector(
+      equal, [](ArrayRef<FragmentOp> fragments) { return fragments.front(); });
+  if (llvm::all_of(firsts, [](FragmentOp fragment) {
+        return getSharedBodyCalls(fragment).empty();
       }))
-    return std::move(firsts);
+    return std::move(equal);
 
-  IRRewriter rewriter(firsts.front().front().getContext());
-  auto groupOfFrame =
-      llvm::map_to_vector(firsts, [&](ArrayRef<FragmentOp> equal) {
-        inlineSharedBodies(equal.front(), rewriter);
-        return byBody.add(equal.front());
-      });
+  inlineSharedBodiesOfEach(firsts);
+  SmallVector<unsigned> groupOfFrame = byBody.add(firsts);
   SmallVector<SmallVector<FragmentOp>> groups(byBody.classes.get().size());
   for (auto [fragment, frame] : llvm::zip_equal(fragments, frames))
     groups[groupOfFrame[frame]].push_back(fragment);

@@ -20,8 +20,10 @@
 #include "meshwright/Dialect/Mpmd/Functions.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
 #include "meshwright/Fragments/FragmentWalk.h"
+#include "meshwright/Fragments/Share/ShareableBodies.h"
 #include "meshwright/Fragments/SharedBodies.h"
 #include "meshwright/IR/EqualBodies.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
@@ -34,79 +36,6 @@ using namespace mlir;
 using namespace mlir::mpmd;
 
 using stablehlo::CustomCallOp;
-
-//===----------------------------------------------------------------------===//
-// Which bodies
-//===----------------------------------------------------------------------===//
-
-/// Whether a body returns something that it computes, and no argument twice:
-/// which of several uses comes first would depend on where they are.
-static bool returnsResults(Operation *terminator) {
-  llvm::DenseSet<Value> arguments;
-  bool computes = false;
-  for (Value value : terminator->getOperands()) {
-    if (!isa<BlockArgument>(value))
-      computes = true;
-    else if (!arguments.insert(value).second)
-      return false;
-  }
-  return computes;
-}
-
-/// Whether a body has that many ops beside its terminator, those of loops among them.
-static bool hasAtLeast(Block &body, unsigned minOps) {
-  uint64_t numOps = 0;
-  WalkResult result = body.walk([&](Operation *) {
-    return ++numOps > minOps ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
-static bool isShareable(FragmentOp fragment, unsigned minOps) {
-  Block &body = *fragment.getBody();
-  Operation *terminator = body.getTerminator();
-  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
-  return hasAtLeast(body, minOps) && returnsResults(terminator) &&
-         llvm::all_of(body.getArgumentTypes(), isTensor) &&
-         llvm::all_of(terminator->getOperandTypes(), isTensor) &&
-         getSharedBodyCalls(fragment).empty() && !hasEffects(fragment);
-}
-
-/// Whether all shardings are on the axes that all meshes have.
-static bool hasOneMesh(func::FuncOp func) {
-  TopologyAttr topology = isMpmdFunction(func) ? getTopology(func) : nullptr;
-  if (!topology || !isHomogeneous(topology))
-    return false;
-  sdy::MeshAttr mesh = topology.getMeshes().front().getMesh();
-  auto module = func->getParentOfType<ModuleOp>();
-  return llvm::all_of(module.getOps<sdy::MeshOp>(), [&](sdy::MeshOp op) {
-    return op.getMesh().getAxes().empty() ||
-           op.getMesh().equalsIgnoringDeviceOrder(mesh);
-  });
-}
-
-/// Constraints on each other, or that leave partial sums, are seen from outside.
-static bool isForPropagation(sdy::ShardingConstraintOp constraint) {
-  return constraint.getSharding().getUnreducedAxes().empty() &&
-         !constraint.getInput().getDefiningOp<sdy::ShardingConstraintOp>();
-}
-
-/// Whether shardings only pass from operands to results, and what constrains
-/// them is there for every fragment: what carries some is not found after a call.
-static bool isForPropagation(FragmentOp fragment) {
-  auto sharding = StringAttr::get(fragment.getContext(), sdy::kShardingAttr);
-  WalkResult result = fragment.getRegion().walk([&](Operation *op) {
-    auto constraint = dyn_cast<sdy::ShardingConstraintOp>(op);
-    bool isSdy = !(constraint && isForPropagation(constraint)) &&
-                 isa_and_present<sdy::SdyDialect>(op->getDialect());
-    bool isUnused = op->use_empty() && isOpTriviallyDead(op);
-    return (isSdy && !isa<sdy::ConstantOp>(op)) || isUnused ||
-                   isa<CallOpInterface>(op) || op->getDiscardableAttr(sharding)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return !result.wasInterrupted();
-}
 
 //===----------------------------------------------------------------------===//
 // From fragments to functions
@@ -265,8 +194,7 @@ struct ShareBodiesPass : mpmd::impl::ShareBodiesPassBase<ShareBodiesPass> {
       unite(found.mixed, symbols);
       found = findFragments();
     }
-    llvm::erase_if(found.own,
-                   [&](FragmentOp fragment) { return !mayShare(fragment); });
+    found.own = keepSharing(found.own);
     bool isBodyUncalled = hasUncalled(found.bodies);
     Classes classes = classify(found.own);
     for (ArrayRef<FragmentOp> equal : classes.get())
@@ -280,6 +208,18 @@ private:
   bool mayShare(FragmentOp fragment) {
     return isShareable(fragment, minOps) &&
            (!forPropagation || isForPropagation(fragment));
+  }
+
+  /// Those that may share: each is looked at as a whole, on all cores.
+  SmallVector<FragmentOp> keepSharing(ArrayRef<FragmentOp> fragments) {
+    SmallVector<char> isKept(fragments.size());
+    parallelFor(&getContext(), 0, fragments.size(),
+                [&](size_t i) { isKept[i] = mayShare(fragments[i]); });
+    SmallVector<FragmentOp> kept;
+    for (auto [fragment, keep] : llvm::zip_equal(fragments, isKept))
+      if (keep)
+        kept.push_back(fragment);
+    return kept;
   }
 
   bool mayShareIn(func::FuncOp func) {
@@ -322,11 +262,12 @@ private:
 
   static Classes classify(ArrayRef<FragmentOp> fragments) {
     Classes classes;
-    for (FragmentOp fragment : fragments)
-      classes.add(fragment, hashBody(fragment.getRegion()),
-                  [](FragmentOp first, FragmentOp other) {
-                    return areEqualBodies(first.getRegion(), other.getRegion());
-                  });
+    SmallVector<llvm::hash_code> hashes = hashBodies(llvm::map_to_vector(
+        fragments, [](FragmentOp fragment) { return &fragment.getRegion(); }));
+    for (auto [fragment, hash] : llvm::zip_equal(fragments, hashes))
+      classes.add(fragment, hash, [](FragmentOp first, FragmentOp other) {
+        return areEqualBodies(first.getRegion(), other.getRegion());
+      });
     return classes;
   }
 
@@ -354,9 +295,12 @@ private:
   void unite(ArrayRef<FragmentOp> mixed, SymbolTable &symbols) {
     IRRewriter rewriter(&getContext());
     Classes classes = classify(mixed);
+    inlineSharedBodiesOfEach(
+        llvm::map_to_vector(classes.get(), [](ArrayRef<FragmentOp> equal) {
+          return equal.front();
+        }));
     for (ArrayRef<FragmentOp> equal : classes.get()) {
       FragmentOp first = equal.front();
-      inlineSharedBodies(first, rewriter);
       if (equal.size() > 1 && mayShare(first)) {
         makeOne(equal, symbols);
         continue;
