@@ -40,6 +40,7 @@ def measure(stages: int, microbatches: int, processes: int, path: str) -> dict:
     """What the process in the middle takes to load it."""
     import jax
     from jax.sharding import Mesh
+    from meshwright.core import collector
     from meshwright.jaxapi import runtime as jax_runtime
     from meshwright.runtime.processes import agreement
     from meshwright.runtime.processes.edges import Channel
@@ -75,7 +76,7 @@ def measure(stages: int, microbatches: int, processes: int, path: str) -> dict:
         bound.processes, bound.is_here = {process}, process == me
         meshes[described["name"]] = bound
     note("bind")
-    with jax_runtime.make_ir_context():
+    with collector.paused(), jax_runtime.make_ir_context():
         planner = Planner(schedule, modules, meshes, dict.fromkeys(meshes, {}))
         note("order")
         plan = planner.build()

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from meshwright.runtime.program import plan
 
 import meshwright as mw
 
@@ -36,6 +37,19 @@ def test_waits_while_traced_and_is_then_as_it_was(enabled):
     jitted(step).lower(jnp.zeros(3))
     assert seen == [False]
     assert gc.isenabled() == enabled
+
+
+def test_waits_while_a_plan_is_made(monkeypatch):
+    seen, build = [], plan.Planner.build
+
+    def noted(self):
+        seen.append(gc.isenabled())
+        return build(self)
+
+    monkeypatch.setattr(plan.Planner, "build", noted)
+    jitted(lambda x: x + 1).lower(jnp.zeros(3)).compile()
+    assert seen == [False]
+    assert gc.isenabled()
 
 
 def test_is_as_it_was_after_an_error():

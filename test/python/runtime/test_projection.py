@@ -1,5 +1,6 @@
 """Which receives of a process are posted together."""
 
+import gc
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,3 +76,14 @@ def test_no_receive_passes_another_one():
 def test_delayed_receives_are_posted_where_they_are():
     steps = [edge(OTHER, ME, item=number) for number in range(4)]
     assert post(*steps, delayed=[2]) == {0: 0, 1: 0, 2: 2, 3: 2}
+
+
+def test_the_collector_waits_meanwhile(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        projection._Projection, "add", lambda self, step: seen.append(gc.isenabled())
+    )
+    gc.enable()
+    projection.project(Plan(steps=[edge(OTHER, ME)]), CHANNEL)
+    assert seen == [False]
+    assert gc.isenabled()

@@ -9,6 +9,7 @@ several processes meet each other.
 
 from __future__ import annotations
 
+from ...core import collector
 from ..program.errors import ProgramError
 from ..program.placement import Place, ProgramMesh
 from ..program.plan import Plan, assign_drops
@@ -19,6 +20,7 @@ from .edges import Channel, Edge, Elsewhere, find_pieces
 AHEAD_BYTES = 1 << 20
 
 
+@collector.paused()
 def project(plan: Plan, channel: Channel) -> set[int]:
     """Reduces a plan to what this process issues.
 

@@ -21,7 +21,7 @@ import jax
 from jax.sharding import Mesh, NamedSharding
 
 from ...aot.names import clock_rate, memory_limit
-from ...core import interrupts
+from ...core import collector, interrupts
 from ...core.phases import phase
 from ...core.progress import waiting
 from ...jaxapi import runtime as jax_runtime
@@ -107,7 +107,7 @@ def load(
       ProgramError: program, fragments and meshes do not fit; a ValueError.
       FragmentError: a fragment does not compile; names it.
     """
-    with phase("plan"):
+    with phase("plan"), collector.paused():
         schedule = read_schedule(program)
         bound = bind_meshes(schedule.meshes, dict(meshes))
     if saved:
@@ -115,7 +115,8 @@ def load(
     options = resolve_options(compile_options, list(bound))
     world = find_processes(bound)
     reading = waiting("reading the program")
-    with phase("plan"), reading, jax_runtime.make_ir_context():
+    paused = collector.paused()
+    with phase("plan"), reading, paused, jax_runtime.make_ir_context():
         planner = Planner(schedule, dict(fragments), bound, options)
         plan = planner.build()
     share = join_processes(planner, world, options)
