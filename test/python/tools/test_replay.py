@@ -186,7 +186,8 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
         # which moves constants silently (COMPAT(greedy-cleanup)).
         uncounted = re.findall(r"^\w+: (\S+)\n.*Functions or modules", statistics, re.M)
         assert {name for name in uncounted if name.startswith(OURS)} <= {
-            "mpmd-absorb-inferred-fragments"
+            "mpmd-absorb-inferred-fragments",
+            "mpmd-canonicalize",
         }
     changed = r"^export: cse\n +\d+ num-changed .*\n +0 num-more "
     assert re.search(changed, statistics, re.M)
