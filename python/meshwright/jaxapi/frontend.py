@@ -228,12 +228,18 @@ def bodies(eqn: Any) -> list[Any]:
     # Asked of all operations again and again, and most have none.
     found = []
     for value in eqn.params.values():
-        for entry in value if type(value) in (tuple, list) else (value,):
-            kind = type(entry)
-            if kind is ClosedJaxpr:
-                found.append(entry.jaxpr)
-            elif kind is Jaxpr:
-                found.append(entry)
+        kind = type(value)
+        if kind is tuple or kind is list:
+            for entry in value:
+                kind = type(entry)
+                if kind is ClosedJaxpr:
+                    found.append(entry.jaxpr)
+                elif kind is Jaxpr:
+                    found.append(entry)
+        elif kind is ClosedJaxpr:
+            found.append(value.jaxpr)
+        elif kind is Jaxpr:
+            found.append(value)
     return found
 
 
@@ -241,11 +247,19 @@ def bodies(eqn: Any) -> list[Any]:
 @_FOUND["weakref_lru_cache"](maxsize=None)
 def find(jaxpr: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
     """The first operation of a kind in a jaxpr, or in one that it applies."""
-    for eqn in jaxpr.eqns:
-        found = eqn if is_wanted(eqn) else find_inside(eqn, is_wanted)
-        if found is not None:
-            return found
+    for eqn, applied in zip(jaxpr.eqns, _bodies_of_each(jaxpr), strict=True):
+        if is_wanted(eqn):
+            return eqn
+        for body in applied:
+            if (found := find(body, is_wanted)) is not None:
+                return found
     return None
+
+
+@_FOUND["weakref_lru_cache"](maxsize=None)
+def _bodies_of_each(jaxpr: Any) -> list[Sequence[Any]]:
+    """The bodies of each operation of a jaxpr, in which many kinds are looked for."""
+    return [bodies(eqn) or () for eqn in jaxpr.eqns]
 
 
 def find_inside(eqn: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
