@@ -41,6 +41,8 @@ from .shared_weights import (
 
 # A nested function is opened if it costs more than a stage divided by this.
 _PIECES = 64
+# What runs on one mesh as a whole, whatever it does.
+_UNDIVIDED = {"scan": "the loop", "while": "the loop", "cond": "the choice"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -416,16 +418,25 @@ def _save_at_cuts(flat: Flat, stage: Sequence[int | None]) -> None:
 
 def _too_few(flat: Flat, order: Order, count: int) -> str:
     eqns = [flat.items[at].eqn for at in order.items]
-    loops = [eqn for eqn in eqns if eqn.primitive.name == "scan"]
     advice = "ask for fewer stages"
-    if loops:
-        advice = (
-            f"the loop at {source(loops[0])} is one of them. Replace it by "
-            "mw.pipeline.accumulate or mw.pipeline.scan_microbatches if it is over "
-            "microbatches; if it is over layers, by mw.pipeline.scan, under mw.jit "
-            "with mw.make_config; if it is over training steps, by a loop in Python "
-            "around the function of mw.auto"
-        )
+    for eqn in eqns:
+        if eqn.primitive.name not in _UNDIVIDED:
+            continue
+        advice = f"{_UNDIVIDED[eqn.primitive.name]} at {source(eqn)} is one of them"
+        if eqn.primitive.name == "scan":
+            advice += (
+                ". Replace it by mw.pipeline.accumulate or "
+                "mw.pipeline.scan_microbatches if it is over microbatches; if it is "
+                "over layers, by mw.pipeline.scan, under mw.jit with mw.make_config; "
+                "if it is over training steps, by a loop in Python around the function "
+                "of mw.auto"
+            )
+        else:
+            advice += (
+                ", and runs on one mesh as a whole; loop or choose in Python around a "
+                "function of mw.auto that does what it holds"
+            )
+        break
     return (
         f"auto: {count} stages of a function with {len(eqns)} operations that can be "
         f"divided; {advice}"

@@ -740,3 +740,11 @@ def test_bad_input():
         mw.auto(lambda x: jax.lax.scan(lambda c, x: (c + x, c), x, x), MESHES).lower(
             jnp.ones((3, 3))
         )
+    whole = {
+        "loop": lambda flag: jax.lax.while_loop(lambda i: i < 3, lambda i: i + 1, flag),
+        "choice": lambda flag: jax.lax.cond(flag, lambda: 1.0, lambda: 2.0),
+    }
+    for name, function in whole.items():
+        match = rf"the {name} at .*test_auto.py:.* is one of them, and runs on one mesh"
+        with pytest.raises(ValueError, match=match):
+            mw.auto(function, MESHES).lower(jnp.int32(1))
