@@ -15,6 +15,7 @@
 
 #include "meshwright/Import/Pipeline.h"
 #include "meshwright/Dialect/CHLO/Transforms/Passes.h"
+#include "meshwright/Dialect/Sdy/Propagation/Passes.h"
 #include "meshwright/Dialect/StableHLO/Transforms/Passes.h"
 #include "meshwright/Fragments/Merge/Passes.h"
 #include "meshwright/Fragments/Share/Passes.h"
@@ -155,7 +156,7 @@ static void addCleanUp(OpPassManager &pm, const ImportOptions &options,
   addOnFunctions(pm, createRemoveTransferCyclesPass());
   // Whether a symbol is used is found out while its users are few. The location
   // of a fragment names the call, its ops need not repeat it.
-  pm.addPass(createSymbolDCEPass());
+  pm.addPass(sdy::createRemoveUnusedSymbolsPass());
   if (shares) {
     pm.addPass(
         createShareBodiesPass({/*forPropagation=*/true, /*inCallees=*/true}));

@@ -160,7 +160,7 @@ def RemoveUnusedSymbolsPass
     ```
 
     Equivalent to symbol-dce, but skips the search for uses, which is slow in
-    large functions, if there is no private symbol.
+    large functions, if public functions call all private symbols.
   }];
   let statistics = [
     Statistic<"numSymbols", "num-symbols", "Symbols removed">,
