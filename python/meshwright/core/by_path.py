@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -33,8 +33,7 @@ def path_text(path: Sequence[Any]) -> str:
     return "/".join(parts)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     pattern: re.Pattern[str]
     mesh: str
     stage: int

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -43,8 +42,7 @@ from ..tracing.trace_cache import sharing_traces
 from .jit_options import refuse_options, with_config
 
 
-@dataclasses.dataclass
-class _Last:
+class _Last(NamedTuple):
     """The program of the last call, what it was found by, and all of its types."""
 
     context: Any

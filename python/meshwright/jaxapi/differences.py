@@ -7,11 +7,10 @@ goes is found out here, once, by looking at what it has.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -216,8 +215,7 @@ def write_contents(avals: Sequence[Any], jaxpr: Any) -> None:
             aval.mutable_qdd.update(var.final_qdd)
 
 
-@dataclasses.dataclass(frozen=True)
-class OnArrays:
+class OnArrays(NamedTuple):
     """A closed jaxpr of high values, on the arrays that represent these.
 
     Attributes:

@@ -8,13 +8,12 @@ gets arrays, each one over the meshes of all stages (`programs.stacked`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -44,8 +43,7 @@ from .split import split_layers
 _logger = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Sides:
+class _Sides(NamedTuple):
     """For each flat input and output, where it is cut; None for what stays whole."""
 
     inputs: tuple[Any, ...]

@@ -10,10 +10,9 @@ knows the index, and what is read is a slice like one that is written out:
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -92,8 +91,7 @@ def _of_function(
     return [_kind_of(atom, kinds) for atom in closed.jaxpr.outvars]
 
 
-@dataclasses.dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A body in two parts.
 
     Attributes:

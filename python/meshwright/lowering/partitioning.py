@@ -9,7 +9,7 @@ import itertools
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -135,8 +135,7 @@ def refuse_ordered_effects(name: str, jaxpr: Any) -> None:
             )
 
 
-@dataclasses.dataclass(frozen=True)
-class RequestedShardings:
+class RequestedShardings(NamedTuple):
     """What the user asked of a function's inputs and outputs, beside its config.
 
     Attributes:
@@ -223,8 +222,7 @@ def lower_traced(
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Modules:
+class _Modules(NamedTuple):
     """One program as modules by platform, and what the user asked of it.
 
     Attributes:
@@ -436,8 +434,8 @@ def _with_host_inputs(
         meshes[index] = f"{mesh}{MEMORY_KIND_SEPARATOR}pinned_host"
         shardings[index] = shardings[index].with_memory_kind("pinned_host")
     return (
-        dataclasses.replace(signature, input_meshes=tuple(meshes)),
-        dataclasses.replace(found, input_shardings=tuple(shardings)),
+        signature._replace(input_meshes=tuple(meshes)),
+        found._replace(input_shardings=tuple(shardings)),
     )
 
 

@@ -7,7 +7,6 @@ params, batch -> (loss, grads)     the gradients are where the parameters are
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -112,6 +111,6 @@ def tie(
         if wanted != found.output_shardings[output]:
             inputs[source] = outputs[output] = place
             shardings[output] = wanted
-    return dataclasses.replace(
-        signature, input_meshes=tuple(inputs), output_meshes=tuple(outputs)
+    return signature._replace(
+        input_meshes=tuple(inputs), output_meshes=tuple(outputs)
     ), shardings

@@ -21,13 +21,12 @@ microbatch. The name in the literature: gradient accumulation.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -159,8 +158,7 @@ def accumulate(
     return accumulated
 
 
-@dataclasses.dataclass(frozen=True)
-class _Accumulation:
+class _Accumulation(NamedTuple):
     """What `accumulate` was given, checked as far as that needs no arguments."""
 
     fn: Callable[..., Any]

@@ -9,9 +9,8 @@ part or what combines them is traced, and there once (for each part, if they are
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -84,8 +83,7 @@ def once_for_all(get: Get) -> Get:
     return lambda context: once(get)(context.whole)
 
 
-@dataclasses.dataclass(frozen=True)
-class Early:
+class Early(NamedTuple):
     """A value without the vocabulary: known to each part, and where they are combined.
 
     Attributes:
@@ -97,8 +95,7 @@ class Early:
     cut: Callable[[Context, int], Any]
 
 
-@dataclasses.dataclass(frozen=True)
-class Late:
+class Late(NamedTuple):
     """A value that is known where the parts are combined.
 
     Attributes:
@@ -112,16 +109,14 @@ class Late:
     own: Get | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """A local array times a late one; None is 1."""
 
     local: Get | None
     late: Get | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Cut:
+class Cut(NamedTuple):
     """A sum of products, cut along an axis."""
 
     axis: int

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -97,8 +96,7 @@ def _place_constants(
     return found
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(NamedTuple):
     """The inputs of a program, checked as far as can be without issuing anything.
 
     Attributes:

@@ -10,12 +10,11 @@ what it gives is put together without a copy.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -31,8 +30,7 @@ from .argument_errors import InputErrors
 from .executable import Executable, Ready, delete
 
 
-@dataclasses.dataclass(frozen=True)
-class Stacking:
+class Stacking(NamedTuple):
     """Which inputs and outputs of a program are pieces of the caller's arrays.
 
     Attributes:
@@ -59,7 +57,7 @@ class Stacking:
             if None in joined:
                 return None
             found |= {meshes: tuple(map(" and ".join, names)), shardings: tuple(joined)}
-        return dataclasses.replace(program, **found)
+        return program._replace(**found)
 
 
 def grouped(counts: Sequence[int], flat: Sequence[Any]) -> list[Sequence[Any]]:
@@ -68,8 +66,7 @@ def grouped(counts: Sequence[int], flat: Sequence[Any]) -> list[Sequence[Any]]:
     return [list(itertools.islice(rest, count)) for count in counts]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _StackedReady:
+class _StackedReady(NamedTuple):
     """Inputs as the caller gave them, and what the program takes of them."""
 
     given: Sequence[Any]

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
@@ -15,8 +14,7 @@ from ..core.names import mesh_without_memory_kind
 from . import named as named_shardings
 
 
-@dataclasses.dataclass(frozen=True)
-class ProgramSignature:
+class ProgramSignature(NamedTuple):
     """What a program takes and gives, before it is partitioned.
 
     Attributes:
@@ -56,8 +54,7 @@ class ProgramSignature:
         return args if kwargs == jax.tree.structure({}) else self.call_tree
 
 
-@dataclasses.dataclass(frozen=True)
-class IOSpecs:
+class IOSpecs(NamedTuple):
     """Mesh and sharding of every flat input and output, on given meshes.
 
     Attributes:

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ..tracing.scopes import source
 from .flatten import Flat, Item
 
 
-@dataclasses.dataclass
-class Round:
+class Round(NamedTuple):
     """Applications that are computed together.
 
     Attributes:

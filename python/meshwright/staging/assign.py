@@ -21,7 +21,7 @@ import bisect
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.order import present, reach
 from ..jaxapi import frontend as compat
@@ -55,8 +55,7 @@ def is_fixed(item: Item) -> bool:
     return item.eqn.primitive is named_computation_p
 
 
-@dataclasses.dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Stages of which some are empty.
 
     Attributes:
@@ -100,8 +99,7 @@ class Tower:
     place: str = dataclasses.field(compare=False)
 
 
-@dataclasses.dataclass(frozen=True)
-class Graph:
+class Graph(NamedTuple):
     """Stages that are no chain, numbered tower by tower.
 
     Attributes:

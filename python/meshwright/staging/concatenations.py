@@ -20,7 +20,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -34,8 +34,7 @@ _ELEMENTWISE = frozenset(
 _SHAPES = frozenset({"broadcast_in_dim", "reshape", "squeeze", "transpose", BARRIER})
 
 
-@dataclasses.dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """How a value is divided.
 
     Attributes:
@@ -181,17 +180,17 @@ class Concatenations:
             if known is None or len(eqn.invars) > 1:
                 return None
             dim = int(eqn.params["broadcast_dimensions"][known.dim])
-            return dataclasses.replace(known, dim=dim)
+            return known._replace(dim=dim)
         if name == "transpose":
             known = layouts[eqn.invars[0]]
             dim = eqn.params["permutation"].index(known.dim)
-            return dataclasses.replace(known, dim=dim)
+            return known._replace(dim=dim)
         if name in compat.COMBINING:
             known, axes = layouts[eqn.invars[0]], eqn.params["axes"]
             if known.dim in axes:
                 return None
-            return dataclasses.replace(
-                known, dim=known.dim - sum(axis < known.dim for axis in axes)
+            return known._replace(
+                dim=known.dim - sum(axis < known.dim for axis in axes)
             )
         is_scaling = name == "dot_general" and () in map(_shape, eqn.invars)
         if not is_scaling and not _is_elementwise(eqn):
@@ -310,7 +309,7 @@ def _before_broadcast(eqn: Any, layout: _Layout) -> _Layout | None:
         return None
     dim = dims.index(layout.dim)
     is_same = _shape(eqn.invars[0])[dim] == layout.bounds[-1]
-    return dataclasses.replace(layout, dim=dim) if is_same else None
+    return layout._replace(dim=dim) if is_same else None
 
 
 def _parts(eqn: Any, layout: _Layout) -> list[tuple[int, int]]:
@@ -475,7 +474,7 @@ class _Splitter:
             (pair for pair in zip(*dims, strict=True) if pair[at] == layout.dim),
             [layout.dim],
         )
-        layouts = [dataclasses.replace(layout, dim=dim) for dim in summed]
+        layouts = [layout._replace(dim=dim) for dim in summed]
         return [
             [
                 self._part(atom, piece, layout)

@@ -15,7 +15,7 @@ import collections
 import dataclasses
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..core.config import SCHEDULE_OPTION, Config
 from ..core.names import CPU_MESH_SUFFIX, is_cpu_mesh
@@ -39,8 +39,7 @@ from .vocabulary import has_parts, join_in_calls, join_losses, place_parts
 _logger = logging.getLogger(__name__)
 
 
-@dataclasses.dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """Stages that a program was found to have.
 
     Attributes:
@@ -103,7 +102,7 @@ def cut(closed: Any, config: Config) -> tuple[Any, Config]:
         return in_pieces(closed), config
     cutter = _Cutter(config)
     closed, _ = cutter.program(closed, {}, 0)
-    found = dataclasses.replace(cutter.found(), beside=beside)
+    found = cutter.found()._replace(beside=beside)
     return closed, with_stages(config, found)
 
 

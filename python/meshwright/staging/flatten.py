@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax.sharding import NamedSharding
 
@@ -109,8 +109,7 @@ class Item:
     scope: int = 0
 
 
-@dataclasses.dataclass
-class Reads:
+class Reads(NamedTuple):
     """The producers and readers of the values of a body.
 
     Attributes:

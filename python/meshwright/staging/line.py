@@ -11,9 +11,8 @@ its position.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -30,8 +29,7 @@ from .terms import is_count, is_float, is_number, is_quantized, is_scale
 from .twins import find_trained, find_twins
 
 
-@dataclasses.dataclass
-class Order:
+class Order(NamedTuple):
     """A body in line.
 
     Attributes:

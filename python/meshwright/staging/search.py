@@ -9,8 +9,8 @@ keep each part below a limit, dynamic programming finds the one that sends least
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _MORE = 1.02
 _EVENNESS = 1e-4
 
 
-@dataclasses.dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """Work in line.
 
     Attributes:

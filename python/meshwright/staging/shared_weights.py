@@ -23,7 +23,7 @@ import bisect
 import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -114,8 +114,7 @@ def _operations(
         origins.enter(eqn.outvars, body.jaxpr.outvars)
 
 
-@dataclasses.dataclass
-class Lined:
+class Lined(NamedTuple):
     """A body in line.
 
     Attributes:
@@ -139,8 +138,7 @@ class Lined:
         return found
 
 
-@dataclasses.dataclass(frozen=True)
-class _Joint:
+class _Joint(NamedTuple):
     """Cuts of several bodies in the same places.
 
     Attributes:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -49,8 +48,7 @@ def several(what: str, name: str, values: Any) -> list[Any]:
     return list(values)
 
 
-@dataclasses.dataclass(frozen=True)
-class Statics:
+class Statics(NamedTuple):
     """The static arguments of a function, as `jax.jit` finds them.
 
     Attributes:

@@ -12,11 +12,10 @@ and traces that came out equal share one jaxpr and with it one callee.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.sharding import AxisType
@@ -84,8 +83,7 @@ def _merge(function: Callable[..., Any], jaxpr: Any) -> Any:
     return jaxprs.first(jaxpr)
 
 
-@dataclasses.dataclass(frozen=True)
-class Traced:
+class Traced(NamedTuple):
     """A function as it was traced for some arguments.
 
     Attributes:
@@ -125,7 +123,7 @@ class Traced:
         types = [_type_in_any_mesh(operand) for operand in operands]
         if types != [_type_in_any_mesh(operand) for operand in self.operands]:
             return None
-        return dataclasses.replace(self, operands=operands)
+        return self._replace(operands=operands)
 
     def result(self, outs: Sequence[Any]) -> Any:
         """The function's result, with the arrays that the jaxpr gave."""

@@ -13,7 +13,7 @@ import contextlib
 import socket
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .world import ProcessError, World
 
@@ -21,8 +21,7 @@ _QUESTIONS = 32
 _TIME = struct.Struct("!d")
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What to add to this process's clock for that of process 0, all in seconds.
 
     Attributes:
@@ -35,8 +34,7 @@ class Reading:
     error: float
 
 
-@dataclass(frozen=True)
-class Alignment:
+class Alignment(NamedTuple):
     """From the clock of a process to that of process 0, between two readings."""
 
     first: Reading

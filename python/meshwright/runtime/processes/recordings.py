@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from .clocks import Alignment, Reading, read_offset
@@ -45,7 +44,7 @@ class Merger:
         for event in events:
             event["process"] = world.process
         if world.process != world.members.first:
-            found = {"began": began, "clock": asdict(mine), "events": events}
+            found = {"began": began, "clock": mine, "events": events}
             data = zlib.compress(json.dumps(found).encode(), 1)
             keys = world.put_large(f"profile/{number}/{world.process}", data)
             world.barrier(f"profile/{number}", "the end of mw.profile()")
@@ -55,8 +54,8 @@ class Merger:
         for process in world.members.processes[1:]:
             key, what = f"profile/{number}/{process}", "end mw.profile()"
             theirs = json.loads(zlib.decompress(world.get_large(key, process, what)))
-            first, last = (Reading(**theirs["clock"][end]) for end in ("first", "last"))
-            parts.append((Alignment(first, last), theirs["began"], theirs["events"]))
+            clock = Alignment(*map(Reading._make, theirs["clock"]))
+            parts.append((clock, theirs["began"], theirs["events"]))
         world.barrier(f"profile/{number}", "the end of mw.profile()")
         return _by_one_clock(parts, world.members.processes)
 

@@ -13,8 +13,7 @@ import functools
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import ml_dtypes
@@ -58,8 +57,7 @@ def parse_dtype(text: str) -> np.dtype:
     return np.dtype(found)
 
 
-@dataclass(frozen=True)
-class AxisPart:
+class AxisPart(NamedTuple):
     """`size` consecutive steps of an axis, after `pre` bigger ones; or all of it."""
 
     axis: str
@@ -67,8 +65,7 @@ class AxisPart:
     size: int
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """The axes that split each dimension, major to minor; axes to be summed over."""
 
     dims: tuple[tuple[AxisPart, ...], ...]

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...jaxapi import runtime as jax_runtime
 from .errors import FragmentError
@@ -13,8 +12,7 @@ from .errors import FragmentError
 ir = jax_runtime.ir
 
 
-@dataclass(frozen=True)
-class PythonCalls:
+class PythonCalls(NamedTuple):
     """How a module calls Python functions; its executable is for one fragment.
 
     Attributes:

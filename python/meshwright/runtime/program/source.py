@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...jaxapi import runtime as jax_runtime
 from ...jaxapi.modules import attributes_of, find_main
@@ -25,8 +25,7 @@ _EFFECT_MARKS = {
 }
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """Types of @main of a fragment's module, and which arguments it takes over."""
 
     arguments: tuple[str, ...]
