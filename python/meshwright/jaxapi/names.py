@@ -16,6 +16,7 @@ release works as long as it keeps to a shape known here.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import warnings
@@ -148,14 +149,13 @@ _CALLS = {
 
 
 def _find(place: str) -> Any:
-    """A module, or a class of a module."""
-    try:
-        return importlib.import_module(place)
-    except ModuleNotFoundError:
-        module, _, name = place.rpartition(".")
-        if not module:
-            raise
-        return getattr(_find(module), name)
+    """A module, or what a module or class has."""
+    owner, _, name = place.rpartition(".")
+    if owner:
+        # Most names are no modules, for which Python would look on the disk.
+        with contextlib.suppress(AttributeError):
+            return getattr(_find(owner), name)
+    return importlib.import_module(place)
 
 
 def _look_up(places: str, name: str) -> Any:
