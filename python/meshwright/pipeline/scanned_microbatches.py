@@ -30,6 +30,7 @@ from ..staging.emit import rebuilt
 from ..staging.flatten import Flat, Flattener, Item, mark_in
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import body_of, source
+from .results import guarded
 
 _logger = logging.getLogger(__name__)
 
@@ -195,7 +196,16 @@ class _Writer(Flattener):
             source(eqn),
             length,
         )
-        return loops.expand(eqn, operands, run, length)
+        first = self.calls
+        outs = loops.expand(eqn, operands, run, length)
+        # By this the compiler knows which microbatches belong together.
+        for at in _sums(eqn):
+            types = jax.ShapeDtypeStruct(outs[at].aval.shape, outs[at].aval.dtype)
+            mark = jax.make_jaxpr(guarded, static_argnums=1)(
+                types, range(first, self.calls)
+            )
+            (outs[at],) = self._walk_closed(stack, count, mark, [outs[at]])
+        return outs
 
 
 def _adds_up(eqn: Any) -> bool:
@@ -204,13 +214,8 @@ def _adds_up(eqn: Any) -> bool:
     But for numbers and keys, which count the trips, or draw for them.
     """
     jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
-    begin, count = compat.scan_counts(eqn)
-    carried = zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
-    found = {
-        before
-        for before, after in carried
-        if after is not before and count_of(before) > _SMALL
-    }
+    begin, _ = compat.scan_counts(eqn)
+    found = {jaxpr.invars[begin + at] for at in _sums(eqn)}
     for inner in jaxpr.eqns:
         if found.isdisjoint(compat.variables(inner.invars)):
             continue
@@ -218,6 +223,19 @@ def _adds_up(eqn: Any) -> bool:
             return False
         found.update(inner.outvars)
     return True
+
+
+def _sums(eqn: Any) -> list[int]:
+    """The positions of carried arrays that a trip changes."""
+    jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
+    begin, count = compat.scan_counts(eqn)
+    return [
+        at
+        for at, (before, after) in enumerate(
+            zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
+        )
+        if after is not before and count_of(before) > _SMALL
+    ]
 
 
 def _counts(eqn: Any) -> dict[int, Any]:

@@ -164,9 +164,10 @@ def test_a_loop_without_gradients(way):
     np.testing.assert_allclose(found, evaluate(ws, XS), rtol=1e-5)
 
 
-def test_two_gradients_in_a_step():
-    """The second is that of other weights, and half of the work each."""
-    loss = loss_for("auto")
+@pytest.mark.parametrize("way", WAYS)
+def test_two_gradients_in_a_step(way, caplog):
+    """Each is half of the work, and the second waits for all of the first."""
+    loss = loss_for(way)
 
     def step(ws, xs):
         _, first = added(ws, xs, loss)
@@ -175,7 +176,8 @@ def test_two_gradients_in_a_step():
         return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
 
     ws = weights()
-    lowered = mw.jit(step, config_for("auto")).lower(ws, XS)
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
     compiled = lowered.compile()
     found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
