@@ -68,7 +68,8 @@ private:
 };
 } // namespace
 
-std::optional<std::string> meshwright::runGuarded(function_ref<void()> body) {
+std::optional<std::string>
+meshwright::runGuarded(llvm::function_ref<void()> body) {
   Handlers handlers;
   int code = 0;
   runOnDeepStack([&] {

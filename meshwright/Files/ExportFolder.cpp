@@ -36,7 +36,7 @@ static std::error_code lastError() {
 
 static Error fail(const Twine &message) { return createStringError(message); }
 
-static std::string join(StringRef folder, StringRef name) {
+static std::string joinPath(StringRef folder, StringRef name) {
   SmallString<128> result(folder);
   path::append(result, name);
   return result.str().str();
@@ -102,10 +102,10 @@ struct Entry {
 /// Lists a folder and the folders in it that are to be entered, folders after
 /// what is in them. Does not follow links.
 static std::error_code listFolder(StringRef folder, StringRef inside,
-                                  function_ref<bool(StringRef)> enters,
+                                  llvm::function_ref<bool(StringRef)> enters,
                                   SmallVectorImpl<Entry> &entries) {
   std::error_code error;
-  fs::directory_iterator entry(join(folder, inside), error,
+  fs::directory_iterator entry(joinPath(folder, inside), error,
                                /*follow_symlinks=*/false);
   for (fs::directory_iterator end; !error && entry != end;
        entry.increment(error)) {
@@ -150,8 +150,8 @@ static void removeAside(const std::string &aside, const std::string &target) {
   if (listFolder(aside, "", enterAll, entries))
     return;
   for (const Entry &entry : entries) {
-    std::string name = join(aside, entry.path);
-    std::string there = join(target, entry.path);
+    std::string name = joinPath(aside, entry.path);
+    std::string there = joinPath(target, entry.path);
     if (entry.path == FolderManifest::kName)
       continue;
     if (entry.isFolder)
@@ -162,7 +162,7 @@ static void removeAside(const std::string &aside, const std::string &target) {
       moveIfFree(name, there);
   }
   // Last: until then it shows the next run what may be removed.
-  std::string manifestName = join(aside, FolderManifest::kName);
+  std::string manifestName = joinPath(aside, FolderManifest::kName);
   if (::rmdir(aside.c_str()) == 0)
     return;
   entries.clear();
@@ -203,7 +203,8 @@ static constexpr size_t kBufferSize = 1 << 18;
 
 /// Returns the hash of what was written.
 static Expected<std::string>
-writeFile(const std::string &name, function_ref<Error(raw_ostream &)> write) {
+writeFile(const std::string &name,
+          llvm::function_ref<Error(raw_ostream &)> write) {
   std::error_code code;
   raw_fd_ostream os(name, code);
   if (code)
@@ -270,7 +271,7 @@ struct Written {
 } // namespace
 
 static Written writeIn(const std::string &aside, const FolderFile &file) {
-  std::string name = join(aside, file.path);
+  std::string name = joinPath(aside, file.path);
   if (std::error_code error = makeFolders(path::parent_path(name)))
     return {"", "the folder cannot be made: " + error.message()};
   Expected<std::string> hash = writeFile(name, file.write);
@@ -290,7 +291,7 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
     return fail("the folder cannot be made: " + lastError().message());
   // First of all, so that a reader of the rest knows whose it is; the hashes
   // are known at the end.
-  std::string manifestName = join(aside, FolderManifest::kName);
+  std::string manifestName = joinPath(aside, FolderManifest::kName);
   std::string wholeName = (FolderManifest::kName + ".whole").str();
   FolderManifest names, manifest;
   names.add(wholeName, "");
@@ -310,7 +311,7 @@ static Error fillAside(const std::string &aside, ArrayRef<FolderFile> files,
       return fail(result.problem);
     manifest.add(file.path, std::move(result.hash));
   }
-  wholeName = join(aside, wholeName);
+  wholeName = joinPath(aside, wholeName);
   if (Error error = writeManifest(wholeName, manifest))
     return error;
   if (::rename(wholeName.c_str(), manifestName.c_str()) != 0)
@@ -324,10 +325,10 @@ static Error carryOver(const std::string &target, const std::string &aside,
                        ArrayRef<StringRef> ownFolders) {
   constexpr StringLiteral kRemedy = "; move it, or name another folder";
   FolderManifest manifest = FolderManifest::read(target);
-  StringSet<> written;
+  llvm::StringSet<> written;
   for (const FolderFile &file : files)
     written.insert(file.path);
-  StringSet<> folders;
+  llvm::StringSet<> folders;
   for (StringRef folder : ownFolders)
     folders.insert(folder);
   SmallVector<Entry> entries;
@@ -354,10 +355,10 @@ static Error carryOver(const std::string &target, const std::string &aside,
       return fail(entry.path +
                   " is in the way, and nothing says that meshwright wrote it" +
                   kRemedy);
-    std::string name = join(aside, entry.path);
+    std::string name = joinPath(aside, entry.path);
     if (std::error_code error = makeFolders(path::parent_path(name)))
       return fail("the folder cannot be made: " + error.message());
-    if (::link(join(target, entry.path).c_str(), name.c_str()) != 0 &&
+    if (::link(joinPath(target, entry.path).c_str(), name.c_str()) != 0 &&
         errno != ENOENT)
       return fail(entry.path + " cannot be kept: " + lastError().message() +
                   kRemedy);

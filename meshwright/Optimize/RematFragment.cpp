@@ -35,8 +35,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
-#define DEBUG_TYPE "mpmd-remat-fragment"
-
 #define GEN_PASS_DEF_REMATFRAGMENTPASS
 #include "meshwright/Optimize/Passes.h"
 

@@ -24,11 +24,11 @@
 using namespace meshwright;
 
 /// Of the layouts that are simulated in the end, how many get a searched order.
-static constexpr size_t kMostMeasured = 4;
+static constexpr size_t kMostSearchedOrders = 4;
 /// Ways to share meshes out, of which all are tried.
 static constexpr size_t kMostShares = 64;
 /// Microbatches for each mesh; the bubble is nothing beyond.
-static constexpr int64_t kMostPerMesh = 32;
+static constexpr int64_t kMostMicrobatchesPerMesh = 32;
 
 namespace {
 /// A tower cut for a number of meshes.
@@ -38,9 +38,9 @@ struct TowerCut {
 };
 using Share = std::vector<int64_t>; ///< How many meshes each tower has.
 
-class Search {
+class TowerSearch {
 public:
-  explicit Search(const PlanInputs &inputs);
+  explicit TowerSearch(const PlanInputs &inputs);
 
   llvm::Expected<PlanResult> run();
 
@@ -74,7 +74,7 @@ private:
 };
 } // namespace
 
-Search::Search(const PlanInputs &inputs)
+TowerSearch::TowerSearch(const PlanInputs &inputs)
     : inputs(inputs), towers(inputs.layers.towers) {
   for (const Schedule *schedule : inputs.schedules) {
     if (schedule->isSearched)
@@ -87,7 +87,7 @@ Search::Search(const PlanInputs &inputs)
     schedules = {"1F1B", "GPipe", "ZeroBubbleH1"};
 }
 
-llvm::Error Search::check() const {
+llvm::Error TowerSearch::check() const {
   if (inputs.devices < 1)
     return llvm::createStringError("expected 1 device or more");
   std::vector<bool> isRead(towers.size());
@@ -108,7 +108,7 @@ llvm::Error Search::check() const {
   return llvm::Error::success();
 }
 
-const StageCosts &Search::getCosts(const Layout &layout) {
+const StageCosts &TowerSearch::getCosts(const Layout &layout) {
   std::unique_ptr<StageCosts> &found =
       costsOf[{layout.split.data, layout.split.tensor, layout.microbatches}];
   if (!found)
@@ -118,8 +118,8 @@ const StageCosts &Search::getCosts(const Layout &layout) {
   return *found;
 }
 
-const TowerCut &Search::cut(size_t tower, int64_t meshes,
-                            const StageCosts &costs) {
+const TowerCut &TowerSearch::cut(size_t tower, int64_t meshes,
+                                 const StageCosts &costs) {
   auto [entry, isNew] = cuts.try_emplace({tower, meshes});
   TowerCut &found = entry->second;
   if (!isNew)
@@ -163,7 +163,8 @@ static void listAll(llvm::ArrayRef<int64_t> most, int64_t left, Share &share,
   }
 }
 
-std::vector<Share> Search::listShares(int64_t meshes, const StageCosts &costs) {
+std::vector<Share> TowerSearch::listShares(int64_t meshes,
+                                           const StageCosts &costs) {
   std::vector<int64_t> most;
   for (const LayerTower &tower : towers)
     most.push_back(static_cast<int64_t>(tower.end - tower.begin));
@@ -195,8 +196,8 @@ std::vector<Share> Search::listShares(int64_t meshes, const StageCosts &costs) {
   return shares;
 }
 
-StageGraph Search::makeGraph(const Share &share,
-                             llvm::ArrayRef<size_t> ends) const {
+StageGraph TowerSearch::makeGraph(const Share &share,
+                                  llvm::ArrayRef<size_t> ends) const {
   StageGraph graph;
   int64_t first = 0;
   for (auto [tower, count] : llvm::zip_equal(towers, share)) {
@@ -228,8 +229,8 @@ static llvm::Expected<Plan> makePlan(const Layout &layout) {
   return findSchedule("Towers")->makePlan(shape);
 }
 
-void Search::trySchedule(Layout layout, llvm::StringRef schedule,
-                         const StageCosts &costs) {
+void TowerSearch::trySchedule(Layout layout, llvm::StringRef schedule,
+                              const StageCosts &costs) {
   ++result.tried;
   for (Tower &tower : layout.graph.towers)
     tower.schedule = schedule.str();
@@ -252,8 +253,8 @@ void Search::trySchedule(Layout layout, llvm::StringRef schedule,
   addFinalist(finalists, layout);
 }
 
-void Search::tryShare(const Layout &shape, const Share &share,
-                      const StageCosts &costs) {
+void TowerSearch::tryShare(const Layout &shape, const Share &share,
+                           const StageCosts &costs) {
   Layout layout = shape;
   double longest = 0;
   for (auto [tower, count] : llvm::enumerate(share)) {
@@ -274,7 +275,8 @@ void Search::tryShare(const Layout &shape, const Share &share,
     trySchedule(layout, schedule, costs);
 }
 
-void Search::tryMeshes(int64_t meshes, MeshSplit split, int64_t microbatches) {
+void TowerSearch::tryMeshes(int64_t meshes, MeshSplit split,
+                            int64_t microbatches) {
   Layout layout;
   layout.schedule = findSchedule("Towers");
   layout.meshes = meshes;
@@ -286,10 +288,10 @@ void Search::tryMeshes(int64_t meshes, MeshSplit split, int64_t microbatches) {
     tryShare(layout, share, costs);
 }
 
-void Search::measureFinalists() {
+void TowerSearch::measureFinalists() {
   std::vector<Layout> measured;
   for (const Layout &layout : finalists) {
-    if (measured.size() == kMostMeasured)
+    if (measured.size() == kMostSearchedOrders)
       break;
     if (llvm::any_of(measured, [&](const Layout &other) {
           return other.ends == layout.ends &&
@@ -313,7 +315,7 @@ void Search::measureFinalists() {
   llvm::append_range(finalists, measured);
 }
 
-llvm::Expected<PlanResult> Search::run() {
+llvm::Expected<PlanResult> TowerSearch::run() {
   if (llvm::Error error = check())
     return error;
   const Layers &layers = inputs.layers;
@@ -325,7 +327,8 @@ llvm::Expected<PlanResult> Search::run() {
       continue;
     int64_t each = inputs.devices / meshes;
     for (int64_t count = 1;
-         count <= std::min(layers.batch, kMostPerMesh * meshes); ++count) {
+         count <= std::min(layers.batch, kMostMicrobatchesPerMesh * meshes);
+         ++count) {
       if (layers.batch % count ||
           (layers.microbatches && count != *layers.microbatches) ||
           (!inputs.microbatches.empty() &&
@@ -364,5 +367,5 @@ llvm::Expected<PlanResult> Search::run() {
 
 llvm::Expected<PlanResult>
 meshwright::findGraphLayout(const PlanInputs &inputs) {
-  return Search(inputs).run();
+  return TowerSearch(inputs).run();
 }

@@ -14,7 +14,7 @@
 using namespace meshwright;
 
 /// Stages of a mesh: more make more transfers, and gain next to nothing.
-static constexpr int64_t kMostPerMesh = 4;
+static constexpr int64_t kMostStagesPerMesh = 4;
 /// Microbatches for each mesh of the pipelines that are compared; the others take as
 /// long as the busiest mesh does.
 static constexpr int64_t kSampledPerMesh = 2;
@@ -73,7 +73,7 @@ private:
 };
 } // namespace
 
-static constexpr double kNever = std::numeric_limits<double>::infinity();
+static constexpr double kNoOrder = std::numeric_limits<double>::infinity();
 
 Layout JointSearch::makeLayout(const StagePlaces &places) const {
   Layout layout = shape;
@@ -132,18 +132,18 @@ double JointSearch::findBound(const StagePlaces &places) const {
 double JointSearch::findOrder(const StagePlaces &places) const {
   Layout layout = makeLayout(places);
   if (findLeastMemory(costs, layout) > inputs.memory)
-    return kNever;
+    return kNoOrder;
   UnitTimes times = getTimes(layout);
   PipelineProblem problem = makeProblem(inputs, costs, layout, times.costs);
   problem.microbatches = sampled;
   BeamResult found =
       searchOrders(problem, kNarrow, std::numeric_limits<int64_t>::max());
   if (!found.plan)
-    return kNever;
+    return kNoOrder;
   llvm::Expected<Timeline> timeline = simulatePlan(*found.plan, times.costs);
   if (!timeline) {
     llvm::consumeError(timeline.takeError());
-    return kNever;
+    return kNoOrder;
   }
   std::vector<StageCost> meshes = sumMeshes(layout);
   double last = 0;
@@ -170,7 +170,8 @@ void JointSearch::addUsualStarts(std::vector<Point> &points) const {
             return {time, time};
           },
           [](size_t) { return 0.0; });
-      if (!places.ends.empty() && normalize(places, shape.meshes, kMostPerMesh))
+      if (!places.ends.empty() &&
+          normalize(places, shape.meshes, kMostStagesPerMesh))
         points.push_back({std::move(places)});
     }
 }
@@ -181,7 +182,7 @@ void JointSearch::climbBounds(Point &point) {
   point.score = findBound(point.places);
   for (size_t next = 0;;) {
     std::vector<StagePlaces> neighbours =
-        listNeighbours(point.places, shape.meshes, kMostPerMesh);
+        listNeighbours(point.places, shape.meshes, kMostStagesPerMesh);
     bool isBetter = false;
     for (size_t i = 0; i < neighbours.size() && !isBetter; ++i) {
       if (bounds++ >= kMostBounds)
@@ -205,7 +206,7 @@ void JointSearch::climbOrders(Point &point) {
     isBetter = false;
     std::vector<Point> neighbours;
     for (StagePlaces &places :
-         listNeighbours(point.places, shape.meshes, kMostPerMesh)) {
+         listNeighbours(point.places, shape.meshes, kMostStagesPerMesh)) {
       double bound = findBound(places);
       if (bound < point.score * (1 + kEvenness))
         neighbours.push_back({std::move(places), bound});
@@ -259,7 +260,7 @@ std::optional<Layout> JointSearch::run(llvm::ArrayRef<Layout> starts) {
   std::vector<Point> points;
   for (const Layout &start : starts) {
     StagePlaces places{start.ends, start.placement};
-    if (normalize(places, shape.meshes, kMostPerMesh))
+    if (normalize(places, shape.meshes, kMostStagesPerMesh))
       points.push_back({std::move(places)});
   }
   std::optional<StagePlaces> first;

@@ -11,7 +11,7 @@ using namespace meshwright;
 /// Pieces and bars. More do not come from a model, but from an error in a number.
 static constexpr size_t kMostSymbols = 1 << 16;
 
-static constexpr llvm::StringLiteral kLetters =
+static constexpr llvm::StringLiteral kPieceLetters =
     "E (embedding), t (layer), m (extra prediction head) and L (head with the "
     "loss)";
 
@@ -109,7 +109,7 @@ llvm::Error LayoutReader::readSequence(std::string &symbols, bool isGroup) {
     if (!llvm::StringRef("EtmL|").contains(symbol))
       return makeError(next - 1, "unknown letter '" +
                                      llvm::StringRef(text).substr(next - 1, 1) +
-                                     "'; known are " + kLetters +
+                                     "'; known are " + kPieceLetters +
                                      ", and | between stages");
     symbols += symbol;
     if (llvm::Error error = checkSize(symbols.size(), next - 1))
@@ -126,7 +126,7 @@ static llvm::Error checkPieces(llvm::StringRef pieces) {
     return llvm::createStringError("layout: " + problem);
   };
   if (pieces.empty())
-    return fail("has no piece; expected some of " + kLetters);
+    return fail("has no piece; expected some of " + kPieceLetters);
   for (char letter : {'E', 'L'})
     if (size_t count = pieces.count(letter); count > 1)
       return fail("has " + llvm::Twine(count) + " " +

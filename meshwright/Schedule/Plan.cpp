@@ -9,15 +9,16 @@
 using namespace meshwright;
 
 /// Of the kinds, in their order.
-static constexpr llvm::StringLiteral kLetters = "FBIWEGST";
+static constexpr llvm::StringLiteral kActionLetters = "FBIWEGST";
 
 char meshwright::getLetter(ActionKind kind) {
-  return kLetters[static_cast<int>(kind)];
+  return kActionLetters[static_cast<int>(kind)];
 }
 
 std::optional<ActionKind> meshwright::findKind(llvm::StringRef letter) {
-  size_t place = letter.size() == 1 ? kLetters.find(letter) : kLetters.npos;
-  if (place == kLetters.npos)
+  size_t place =
+      letter.size() == 1 ? kActionLetters.find(letter) : kActionLetters.npos;
+  if (place == kActionLetters.npos)
     return std::nullopt;
   return static_cast<ActionKind>(place);
 }

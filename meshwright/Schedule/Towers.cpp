@@ -237,7 +237,7 @@ static PlanShape completeShape(const PlanShape &shape) {
   return whole;
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &given) {
+static llvm::Expected<Plan> makeTowersPlan(const PlanShape &given) {
   PlanShape shape = completeShape(given);
   std::vector<std::vector<ActionList>> lists;
   for (const Tower &tower : shape.graph.towers) {
@@ -271,5 +271,5 @@ static llvm::Expected<Plan> makePlan(const PlanShape &given) {
 const Schedule meshwright::kTowers =
     Schedule{"Towers", "TOWERS",
              "a graph of towers, each in the order of a schedule of its own",
-             "Meshwright", makePlan}
+             "Meshwright", makeTowersPlan}
         .with(&Schedule::takesTowers, true);

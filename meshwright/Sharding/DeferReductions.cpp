@@ -27,7 +27,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#define DEBUG_TYPE "defer-reductions"
+static constexpr llvm::StringLiteral kDeferredRemarks = "defer-reductions";
 
 #define GEN_PASS_DEF_DEFERREDUCTIONSPASS
 #include "meshwright/Sharding/Passes.h"
@@ -348,14 +348,15 @@ static void remarkOn(const Deferral &deferral, func::FuncOp func) {
   if (!func.getContext()->getRemarkEngine())
     return;
   if (deferral.getNumDeferred())
-    remark::passed(func.getLoc(),
-                   remark::RemarkOpts::name("deferred").category(DEBUG_TYPE))
+    remark::passed(
+        func.getLoc(),
+        remark::RemarkOpts::name("deferred").category(kDeferredRemarks))
         << remark::metric("Reductions", deferral.getNumDeferred())
         << remark::metric("ReductionsLeft", deferral.getNumReduced());
   for (PartialSums::Refusal refusal : deferral.getRefusals())
     remark::missed(
         refusal.reduction->getLoc(),
-        remark::RemarkOpts::name("not deferred").category(DEBUG_TYPE))
+        remark::RemarkOpts::name("not deferred").category(kDeferredRemarks))
         << llvm::formatv("the partial sums of {0} are reduced at once: {1}",
                          refusal.reduction->getName(),
                          refusal.read ? explain(*refusal.read) +

@@ -71,11 +71,6 @@ RankedTensorType getLocalType(RankedTensorType type,
 /// Whether an op converts to a type of fewer bits.
 bool isNarrowing(Operation *op);
 
-/// The tensor of a value, whether or not it is on a mesh.
-inline RankedTensorType getTensorType(Value value) {
-  return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
-}
-
 } // namespace mlir::mpmd
 
 #endif

@@ -29,7 +29,7 @@
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#define DEBUG_TYPE "hoist-invariants"
+static constexpr llvm::StringLiteral kHoistedRemarks = "hoist-invariants";
 
 #define GEN_PASS_DEF_HOISTINVARIANTCOMPUTATIONSPASS
 #include "meshwright/Sharding/Passes.h"
@@ -116,8 +116,9 @@ static void remarkOn(ArrayRef<HoistCandidate *> left, int64_t limit,
       bound = llvm::formatv("of the {0} that mpmd_device_memory gives, the "
                             "program holds {1}, and of the rest",
                             memory, held.lookup(mesh));
-    remark::missed(candidate->value.getLoc(),
-                   remark::RemarkOpts::name("not hoisted").category(DEBUG_TYPE))
+    remark::missed(
+        candidate->value.getLoc(),
+        remark::RemarkOpts::name("not hoisted").category(kHoistedRemarks))
         << llvm::formatv("on mesh \"{0}\", {1} fragments need {2}, which "
                          "takes {3} bytes on each device; {4}, {5} are taken",
                          mesh, candidate->readers.size(), candidate->type,
@@ -292,8 +293,9 @@ struct HoistInvariantComputationsPass
     hoister.run(limit, memory, *kind);
     valuesHoisted += hoister.getNumHoisted();
     if (hoister.getNumHoisted() && func.getContext()->getRemarkEngine())
-      remark::passed(func.getLoc(),
-                     remark::RemarkOpts::name("hoisted").category(DEBUG_TYPE))
+      remark::passed(
+          func.getLoc(),
+          remark::RemarkOpts::name("hoisted").category(kHoistedRemarks))
           << remark::metric("Values", hoister.getNumHoisted())
           << remark::metric("BytesKept", hoister.getKeptBytes());
   }

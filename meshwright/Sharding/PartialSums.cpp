@@ -12,10 +12,6 @@ using namespace mlir::mpmd;
 
 using sdy::DimensionShardingAttr;
 
-static RankedTensorType getTensorType(Value value) {
-  return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
-}
-
 bool mpmd::isUniformValue(Value value) {
   RankedTensorType type = getTensorType(value);
   if (type && type.getRank() == 0)

@@ -26,6 +26,11 @@
 
 namespace mlir::mpmd {
 
+/// The tensor of a value, whether or not it is on a mesh.
+inline RankedTensorType getTensorType(Value value) {
+  return dyn_cast<RankedTensorType>(getGlobalType(value.getType()));
+}
+
 /// Whether all elements of a value are one number.
 bool isUniformValue(Value value);
 

@@ -50,7 +50,7 @@ static bool areAlike(TopologyAttr topology) {
 
 namespace {
 /// Where a value with a sharding is.
-struct Place {
+struct ShardingPlace {
   NamedMeshAttr mesh;
   /// Whether only XLA will read the sharding, which takes any mesh of as many
   /// devices; the program's inputs, outputs and transfers need the mesh's axes.
@@ -74,10 +74,10 @@ private:
   LogicalResult verifyCollectives(FragmentOp fragment, NamedMeshAttr mesh);
   LogicalResult moveManual(sdy::ManualComputationOp op, MeshAttr own,
                            NamedMeshAttr mesh);
-  TensorShardingAttr move(TensorShardingAttr sharding, Place place,
+  TensorShardingAttr move(TensorShardingAttr sharding, ShardingPlace place,
                           Operation *op);
   TensorShardingAttr translate(TensorShardingAttr sharding, MeshAttr own,
-                               Place place, Operation *op);
+                               ShardingPlace place, Operation *op);
   /// The mesh of the shardings of an op, empty ones aside; null for none.
   MeshAttr getOwnMesh(sdy::ManualComputationOp op) const;
   /// The mesh of a value, null if it is on none.
@@ -129,7 +129,7 @@ FlatSymbolRefAttr Retargeter::getSymbol(NamedMeshAttr mesh) {
 }
 
 TensorShardingAttr Retargeter::translate(TensorShardingAttr sharding,
-                                         MeshAttr own, Place place,
+                                         MeshAttr own, ShardingPlace place,
                                          Operation *op) {
   MeshAttr target = place.mesh.getMesh();
   FlatSymbolRefAttr symbol = getSymbol(place.mesh);
@@ -154,8 +154,8 @@ TensorShardingAttr Retargeter::translate(TensorShardingAttr sharding,
   return byName.sharding;
 }
 
-TensorShardingAttr Retargeter::move(TensorShardingAttr sharding, Place place,
-                                    Operation *op) {
+TensorShardingAttr Retargeter::move(TensorShardingAttr sharding,
+                                    ShardingPlace place, Operation *op) {
   MeshAttr own = sharding ? sharding.getMesh(symbols) : MeshAttr();
   if (!own || own.getAxes().empty()) // None, the empty mesh, or one device.
     return sharding;

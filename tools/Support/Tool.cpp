@@ -134,7 +134,7 @@ void meshwright::prepareTool() {
   cl::SetVersionPrinter(printVersion);
 }
 
-int meshwright::runTool(function_ref<LogicalResult()> body) {
+int meshwright::runTool(llvm::function_ref<LogicalResult()> body) {
   int code = 1;
   std::optional<std::string> crash = runGuarded([&] { code = failed(body()); });
   if (!crash)

@@ -35,7 +35,7 @@ static unsigned getNumber(ShardingConstraintOp constraint) {
 
 /// The first constraint of each argument whose constraints are all alike and closed,
 /// also of those in loops and branches.
-static SmallVector<ShardingConstraintOp> findConstraints(func::FuncOp body) {
+static SmallVector<ShardingConstraintOp> listConstraints(func::FuncOp body) {
   SmallVector<ShardingConstraintOp> firsts(body.getNumArguments());
   BitVector isContradicted(body.getNumArguments());
   body.walk([&](ShardingConstraintOp constraint) {
@@ -100,7 +100,7 @@ struct LiftArgumentConstraintsPass
 private:
   unsigned lift(func::FuncOp body, ArrayRef<CustomCallOp> calls,
                 IRRewriter &rewriter) {
-    SmallVector<ShardingConstraintOp> constraints = findConstraints(body);
+    SmallVector<ShardingConstraintOp> constraints = listConstraints(body);
     if (constraints.empty())
       return 0;
     auto alike = keepAlikeCalls<SmallVector<bool>>(

@@ -89,7 +89,7 @@ private:
 };
 } // namespace
 
-static constexpr StringLiteral kInferTransfersHint =
+static constexpr StringLiteral kPlaceOnOneMeshHint =
     "place what it depends on on one mesh, or set the partitioning option "
     "`mpmd_infer_transfers`";
 
@@ -129,7 +129,7 @@ LogicalResult LeafAssignment::assignOutputs() {
       ret.emitError() << "Func output " << index
                       << " has no mesh: no mesh can hold its value without "
                          "transfers; "
-                      << kInferTransfersHint;
+                      << kPlaceOnOneMeshHint;
       if (failed(countError()))
         return failure();
     }
@@ -159,7 +159,7 @@ LogicalResult LeafAssignment::assignUnusedArguments() {
           << "Callee @" << func.getSymName() << ": unused input "
           << arg.getArgNumber()
           << " has no mesh: its calls pass values of different meshes; "
-          << kInferTransfersHint;
+          << kPlaceOnOneMeshHint;
       result = countError();
       break;
     }
@@ -195,7 +195,7 @@ LogicalResult LeafAssignment::assignUnusedResults() {
                       << index
                       << " has no mesh: no mesh can hold its value without "
                          "transfers; "
-                      << kInferTransfersHint;
+                      << kPlaceOnOneMeshHint;
       result = countError();
       break;
     }
@@ -286,7 +286,7 @@ void LeafAssignment::visitBarrier(Operation *barrier) {
           barrier,
           ("operand " + Twine(operand.getOperandNumber()) + " of a " + origin)
               .str(),
-          kInferTransfersHint);
+          kPlaceOnOneMeshHint);
     if (!mesh)
       mesh = prioritize(preferred).value_or(firstMesh);
     auto assign = createAssign(barrier->getLoc(), operand.get(), *mesh, origin);

@@ -47,7 +47,7 @@ static constexpr size_t kMaxNamed = 3;
 
 namespace {
 /// The readers of an input, and their meshes.
-struct Readers {
+struct InputReaders {
   /// The first named computation on each mesh.
   llvm::MapVector<StringRef, StringRef> named;
   /// The first fragment on each mesh without a name.
@@ -61,7 +61,7 @@ struct Input {
   StringRef mesh;
   bool isExplicit = false; ///< The user gave it its mesh.
   bool isState = false;    ///< A result has its type: it is for the next step.
-  Readers readers;
+  InputReaders readers;
 };
 
 struct Moved {
@@ -71,7 +71,7 @@ struct Moved {
 };
 } // namespace
 
-static void addReader(FragmentOp fragment, Readers &readers) {
+static void addReader(FragmentOp fragment, InputReaders &readers) {
   if (isInferredFragment(fragment)) {
     readers.unnamed.try_emplace(fragment.getMeshName(), fragment);
     return;
@@ -82,8 +82,8 @@ static void addReader(FragmentOp fragment, Readers &readers) {
 }
 
 /// Follows a value through transfers and into callees.
-static Readers findReaders(Value input, const SymbolTable &symbols) {
-  Readers readers;
+static InputReaders findReaders(Value input, const SymbolTable &symbols) {
+  InputReaders readers;
   SmallVector<Value> stack{input};
   DenseSet<Value> visited; // Membership only.
   while (!stack.empty()) {

@@ -38,7 +38,7 @@ static LogicalResult verifyOp(Operation &op) {
   return diag;
 }
 
-static LogicalResult verifySignature(func::FuncOp func) {
+static LogicalResult verifyPlacedSignature(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     if (!isPlaced(argument.getType()))
       return emitError(argument.getLoc())
@@ -57,7 +57,7 @@ struct VerifyPlacementPass
     : mpmd::impl::VerifyPlacementPassBase<VerifyPlacementPass> {
   void runOnFunction(func::FuncOp func) override {
     markAllAnalysesPreserved();
-    bool isValid = succeeded(verifySignature(func));
+    bool isValid = succeeded(verifyPlacedSignature(func));
     for (Operation &op : func.front())
       isValid &= succeeded(verifyOp(op));
     if (!isValid)

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mlir::mpmd;
 
-static Type getTypeOnMesh(Type type, StringRef meshName) {
+static Type getTypeOnMeshIfTensor(Type type, StringRef meshName) {
   auto tensorType = dyn_cast<RankedTensorType>(type);
   if (!tensorType)
     return type;
@@ -28,7 +28,7 @@ FragmentOp mlir::mpmd::wrapInInferredFragment(
   SetVector<Value> read = getOutsideReads(op);
   SmallVector<Value> inputs;
   for (Value value : read) {
-    Type type = getTypeOnMesh(value.getType(), meshName);
+    Type type = getTypeOnMeshIfTensor(value.getType(), meshName);
     if (type != value.getType())
       value = AssignOp::create(rewriter, op->getLoc(), type, value,
                                /*origin=*/StringAttr());
@@ -36,7 +36,7 @@ FragmentOp mlir::mpmd::wrapInInferredFragment(
   }
 
   auto resultTypes = llvm::map_to_vector(op->getResultTypes(), [&](Type type) {
-    return getTypeOnMesh(type, meshName);
+    return getTypeOnMeshIfTensor(type, meshName);
   });
   auto fragment = FragmentOp::createWithGlobalBody(
       op->getLoc(), rewriter.getArrayAttr({}), rewriter.getStringAttr(meshName),

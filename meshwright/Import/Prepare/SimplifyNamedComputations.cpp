@@ -71,7 +71,7 @@ static bool hasBarrier(func::FuncOp func) {
 
 namespace {
 /// Counts what patterns erase, and mostly build again.
-struct ErasedOps : RewriterBase::Listener {
+struct ErasedComputations : RewriterBase::Listener {
   void notifyOperationErased(Operation *op) override {
     numComputations += isa<NamedComputationOp>(op);
     numBarriers += isa<stablehlo::OptimizationBarrierOp>(op);
@@ -94,7 +94,7 @@ struct SimplifyNamedComputationsPass
   }
 
   void runOnFunction(func::FuncOp func) override {
-    ErasedOps erased;
+    ErasedComputations erased;
     GreedyRewriteConfig config;
     config.enableFolding(false).enableConstantCSE(false).setListener(&erased);
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

@@ -16,7 +16,7 @@ using namespace meshwright;
 /// Phase, stage, microbatch; all forward work first. Backward work counts the
 /// stages down, or everything.
 template <bool reversedBackward>
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints getCircularConstraints(const MeshPosition &mesh) {
   Constraints constraints;
   constraints.findPlace =
       [count = mesh.count](const WorkItem &item) -> std::optional<Place> {
@@ -35,7 +35,7 @@ static Constraints getConstraints(const MeshPosition &mesh) {
 }
 
 template <bool reversedBackward>
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeCircularPlan(const PlanShape &shape) {
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -53,22 +53,22 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-static constexpr llvm::StringLiteral kSource =
+static constexpr llvm::StringLiteral kMegatronPaper =
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU "
     "Clusters Using Megatron-LM, arXiv:2104.04473, section 2.2";
 
 const Schedule meshwright::kCircular =
     Schedule{"Circular", "CIRCULAR",
              "stages of a mesh in turns, a phase of microbatches at a time",
-             kSource, makePlan<false>}
-        .with(&Schedule::getConstraints, getConstraints<false>)
+             kMegatronPaper, makeCircularPlan<false>}
+        .with(&Schedule::getConstraints, getCircularConstraints<false>)
         .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
         .with(&Schedule::need, PipelineNeed::Count);
 const Schedule meshwright::kCircularWithReversedBackward =
     Schedule{"CircularWithReversedBackward", "CIRCULAR_WITH_REVERSED_BACKWARD",
              "Circular, with the backward work in exactly the opposite order",
-             kSource, makePlan<true>}
-        .with(&Schedule::getConstraints, getConstraints<true>)
+             kMegatronPaper, makeCircularPlan<true>}
+        .with(&Schedule::getConstraints, getCircularConstraints<true>)
         .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
         .with(&Schedule::need, PipelineNeed::Count)
         .with(&Schedule::needsSumsApart, true)

@@ -19,7 +19,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeCombined1F1BPlan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
     return Alternation{/*lead=*/2 * (shape.meshes - 1 - mesh) + 1,
                        /*lag=*/std::nullopt, /*overlaps=*/true};
@@ -29,5 +29,6 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 const Schedule meshwright::kCombined1F1B =
     Schedule{"Combined1F1B", "COMBINED_1F1B",
              "1F1B with each forward and backward in one overlapped step",
-             "Meshwright, after the combined 1F1B of Megatron-LM", makePlan}
+             "Meshwright, after the combined 1F1B of Megatron-LM",
+             makeCombined1F1BPlan}
         .with(&Schedule::splitsBackward, true);

@@ -12,13 +12,15 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan>
+makeCombinedInterleaved1F1BPlan(const PlanShape &shape) {
   return interleave("CombinedInterleaved1F1B", shape, {/*overlaps=*/true});
 }
 
 const Schedule meshwright::kCombinedInterleaved1F1B =
     Schedule{"CombinedInterleaved1F1B", "COMBINED_INTERLEAVED_1F1B",
              "the same over several stages on each mesh",
-             "Meshwright, after the combined 1F1B of Megatron-LM", makePlan}
+             "Meshwright, after the combined 1F1B of Megatron-LM",
+             makeCombinedInterleaved1F1BPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks);

@@ -15,7 +15,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeDualPipePlan(const PlanShape &shape) {
   int64_t meshes = shape.meshes, perLane = shape.microbatches / 2;
   if (meshes % 2 != 0 || shape.microbatches % 2 != 0 || perLane < meshes)
     return llvm::createStringError(
@@ -38,7 +38,8 @@ const Schedule meshwright::kDualPipe =
     Schedule{
         "DualPipe", "DUAL_PIPE",
         "two copies of the model, entered from both ends, in overlapped steps",
-        "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437", makePlan}
+        "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437",
+        makeDualPipePlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
         .with(&Schedule::placement, Placement::Folded)

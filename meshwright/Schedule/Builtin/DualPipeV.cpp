@@ -14,7 +14,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeDualPipeVPlan(const PlanShape &shape) {
   if (shape.microbatches < 2 * shape.meshes)
     return llvm::createStringError(
         llvm::formatv("schedule DualPipeV needs at least {0} microbatches on "
@@ -33,7 +33,7 @@ const Schedule meshwright::kDualPipeV =
              "two stages on each mesh, placed like a V, in overlapped steps",
              "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv:2412.19437, cut "
              "in half",
-             makePlan}
+             makeDualPipeVPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
         .with(&Schedule::placement, Placement::Folded);

@@ -13,7 +13,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeEager1F1BPlan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
     return Alternation{/*lead=*/2 * (shape.meshes - 1 - mesh) + 1, {}};
   });
@@ -24,4 +24,4 @@ const Schedule meshwright::kEager1F1B = {
     "1F1B with twice the forwards in flight, to hide transfers",
     "Zhuang et al., On Optimizing the Communication of Model Parallelism, "
     "arXiv:2211.05322",
-    makePlan};
+    makeEager1F1BPlan};

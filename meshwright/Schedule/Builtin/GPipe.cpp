@@ -7,7 +7,7 @@
 
 using namespace meshwright;
 
-static Constraints getConstraints(const MeshPosition &) {
+static Constraints getGPipeConstraints(const MeshPosition &) {
   Constraints constraints;
   constraints.findPlace = [](const WorkItem &item) {
     bool isBackward = item.kind != WorkKind::Forward;
@@ -16,7 +16,7 @@ static Constraints getConstraints(const MeshPosition &) {
   return constraints;
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeGPipePlan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t) {
     return Alternation{/*lead=*/shape.microbatches, {}};
   });
@@ -25,6 +25,7 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 const Schedule meshwright::kGPipe =
     Schedule{"GPipe", "GPIPE",
              "all forward work by microbatch, then all backward work",
-             "Huang et al., GPipe, arXiv:1811.06965, section 2.3", makePlan}
-        .with(&Schedule::getConstraints, getConstraints)
+             "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
+             makeGPipePlan}
+        .with(&Schedule::getConstraints, getGPipeConstraints)
         .with(&Schedule::need, PipelineNeed::Nothing);

@@ -11,13 +11,15 @@
 
 using namespace meshwright;
 
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints
+getGPipeBut1F1BForLastMeshConstraints(const MeshPosition &mesh) {
   bool isLast = mesh.index == mesh.count - 1;
   return isLast ? kOneForwardOneBackward.getConstraints(mesh)
                 : kGPipe.getConstraints(mesh);
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan>
+makeGPipeBut1F1BForLastMeshPlan(const PlanShape &shape) {
   llvm::Expected<Plan> plan = kGPipe.makePlan(shape);
   if (!plan)
     return plan.takeError();
@@ -31,5 +33,6 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
 const Schedule meshwright::kGPipeBut1F1BForLastMesh =
     Schedule{"GPipeBut1F1BForLastMesh", "GPIPE_BUT_1F1B_FOR_LAST_MESH",
              "1F1B on the last mesh, GPipe on the others",
-             "Huang et al., GPipe, arXiv:1811.06965, section 2.3", makePlan}
-        .with(&Schedule::getConstraints, getConstraints);
+             "Huang et al., GPipe, arXiv:1811.06965, section 2.3",
+             makeGPipeBut1F1BForLastMeshPlan}
+        .with(&Schedule::getConstraints, getGPipeBut1F1BForLastMeshConstraints);

@@ -11,7 +11,8 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan>
+makeInterleavedZeroBubblePlan(const PlanShape &shape) {
   constexpr llvm::StringLiteral kName = "InterleavedZeroBubble";
   llvm::Expected<int64_t> group = findGroupSize(kName, shape);
   if (!group)
@@ -26,6 +27,6 @@ const Schedule meshwright::kInterleavedZeroBubble =
     Schedule{"InterleavedZeroBubble", "INTERLEAVED_ZERO_BUBBLE",
              "interleaved 1F1B with weight gradients in its bubbles",
              "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-             makePlan}
+             makeInterleavedZeroBubblePlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks);

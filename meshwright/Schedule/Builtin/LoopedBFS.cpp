@@ -11,7 +11,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeLoopedBFSPlan(const PlanShape &shape) {
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -30,7 +30,7 @@ const Schedule meshwright::kLoopedBFS =
         "LoopedBFS", "LOOPED_BFS",
         "all microbatches through one stage of a mesh after another",
         "Lamy-Poirier, Breadth-First Pipeline Parallelism, arXiv:2211.05953",
-        makePlan}
+        makeLoopedBFSPlan}
         .withChunks(/*usual=*/2, /*fewest=*/1, /*most=*/kAnyChunks)
         .with(&Schedule::needsSumsApart, true)
         .with(&Schedule::backwardRunsLastFirst, true);

@@ -10,7 +10,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeNonePlan(const PlanShape &shape) {
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh) {
     ActionList &list = plan.meshes.emplace_back();
@@ -24,10 +24,11 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   return plan;
 }
 
-static Constraints getConstraints(const MeshPosition &) { return {}; }
+static Constraints getNoneConstraints(const MeshPosition &) { return {}; }
 
 const Schedule meshwright::kNone =
-    Schedule{"none", "NONE", "leaves the order of the program", "", makePlan}
-        .with(&Schedule::getConstraints, getConstraints)
+    Schedule{"none", "NONE", "leaves the order of the program", "",
+             makeNonePlan}
+        .with(&Schedule::getConstraints, getNoneConstraints)
         .withChunks(/*usual=*/1, /*fewest=*/1, /*most=*/kAnyChunks)
         .with(&Schedule::need, PipelineNeed::Nothing);

@@ -14,7 +14,8 @@
 
 using namespace meshwright;
 
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints
+getOneForwardOneBackwardConstraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward;
   int64_t inFlight = mesh.count - mesh.index;
   Constraints constraints;
@@ -29,7 +30,8 @@ static Constraints getConstraints(const MeshPosition &mesh) {
   return constraints;
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan>
+makeOneForwardOneBackwardPlan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
     return Alternation{/*lead=*/shape.meshes - mesh, {}};
   });
@@ -39,5 +41,5 @@ const Schedule meshwright::kOneForwardOneBackward =
     Schedule{"1F1B", "ONE_FWD_ONE_BWD",
              "one backward after each forward once the pipeline is full",
              "Narayanan et al., PipeDream, arXiv:1806.03377, section 3.1",
-             makePlan}
-        .with(&Schedule::getConstraints, getConstraints);
+             makeOneForwardOneBackwardPlan}
+        .with(&Schedule::getConstraints, getOneForwardOneBackwardConstraints);

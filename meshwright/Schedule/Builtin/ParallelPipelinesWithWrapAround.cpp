@@ -24,7 +24,8 @@ static std::optional<std::string> findProblem(const WorkItem &first,
   return std::nullopt;
 }
 
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints
+getParallelPipelinesWithWrapAroundConstraints(const MeshPosition &mesh) {
   Constraints constraints;
   constraints.findPlace = [own =
                                mesh.number.value_or(0)](const WorkItem &item) {
@@ -35,7 +36,8 @@ static Constraints getConstraints(const MeshPosition &mesh) {
 }
 
 /// As many microbatches as meshes, each through as many stages.
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan>
+makeParallelPipelinesWithWrapAroundPlan(const PlanShape &shape) {
   constexpr llvm::StringLiteral kName = "ParallelPipelinesWithWrapAround";
   if (shape.microbatches != shape.meshes)
     return llvm::createStringError(
@@ -56,6 +58,7 @@ const Schedule meshwright::kParallelPipelinesWithWrapAround =
     Schedule{"ParallelPipelinesWithWrapAround",
              "PARALLEL_PIPELINES_WITH_WRAP_AROUND",
              "a pipeline starts on each mesh of a ring",
-             "the Shardy MPMD project", makePlan}
-        .with(&Schedule::getConstraints, getConstraints)
+             "the Shardy MPMD project", makeParallelPipelinesWithWrapAroundPlan}
+        .with(&Schedule::getConstraints,
+              getParallelPipelinesWithWrapAroundConstraints)
         .with(&Schedule::findProblem, findProblem);

@@ -38,7 +38,7 @@ const Schedule meshwright::kSeq1F1B =
              makeFlat}
         .with(&Schedule::takesSequenceChunks, true);
 
-static llvm::Expected<Plan> makeInterleaved(const PlanShape &shape) {
+static llvm::Expected<Plan> makeSequenceInterleaved(const PlanShape &shape) {
   return interleave("SlimPipe", shape);
 }
 
@@ -47,6 +47,6 @@ const Schedule meshwright::kSlimPipe =
              "the same over several stages on each mesh",
              "Li et al., SlimPipe: Memory-Thrifty and Efficient Pipeline "
              "Parallelism for Long-Context LLM Training, arXiv:2504.14519",
-             makeInterleaved}
+             makeSequenceInterleaved}
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/kAnyChunks)
         .with(&Schedule::takesSequenceChunks, true);

@@ -13,7 +13,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeVHalfPlan(const PlanShape &shape) {
   return repeatFoldedPattern(shape, {1, 2, 1, 2});
 }
 
@@ -22,7 +22,7 @@ const Schedule meshwright::kVHalf =
              "folded like a V, for half of the memory of 1F1B",
              "Qi et al., Pipeline Parallelism with Controllable Memory, "
              "arXiv:2405.15362",
-             makePlan}
+             makeVHalfPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
         .with(&Schedule::placement, Placement::Folded);

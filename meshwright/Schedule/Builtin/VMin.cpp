@@ -14,7 +14,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeVMinPlan(const PlanShape &shape) {
   return repeatFoldedPattern(shape, {1, 1, 1, 1});
 }
 
@@ -23,7 +23,7 @@ const Schedule meshwright::kVMin =
              "folded like a V, for a third of the memory of 1F1B",
              "Qi et al., Pipeline Parallelism with Controllable Memory, "
              "arXiv:2405.15362",
-             makePlan}
+             makeVMinPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
         .with(&Schedule::placement, Placement::Folded);

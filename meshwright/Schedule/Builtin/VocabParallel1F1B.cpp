@@ -116,7 +116,7 @@ Block::Block(int64_t meshes, bool hasEmbedding) : starts(meshes) {
   placeOnAll(starts[0][F] - kParts[E].duration - interval + 1, E);
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeVocabParallel1F1BPlan(const PlanShape &shape) {
   // The chain, then the parts of the head, then those of the embedding.
   constexpr std::array<int64_t, kParts.size()> kChunks = {0, 1, 1, 0, 2, 2};
   Block block(shape.meshes, /*hasEmbedding=*/shape.chunks == 3);
@@ -148,5 +148,5 @@ const Schedule meshwright::kVocabParallel1F1B =
         "Yeung et al., Balancing Pipeline Parallelism with Vocabulary "
         "Parallelism, "
         "arXiv:2411.05288",
-        makePlan}
+        makeVocabParallel1F1BPlan}
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/3);

@@ -14,7 +14,7 @@
 
 using namespace meshwright;
 
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints getZeroBubbleH1Constraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
                      W = WorkKind::Weight;
   int64_t inFlight = mesh.count - mesh.index;
@@ -27,7 +27,7 @@ static Constraints getConstraints(const MeshPosition &mesh) {
   return constraints;
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeZeroBubbleH1Plan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
     return Alternation{/*lead=*/shape.meshes - mesh, /*lag=*/mesh};
   });
@@ -37,6 +37,6 @@ const Schedule meshwright::kZeroBubbleH1 =
     Schedule{"ZeroBubbleH1", "ZERO_BUBBLE_H1",
              "1F1B with weight gradients in its bubbles",
              "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-             makePlan}
-        .with(&Schedule::getConstraints, getConstraints)
+             makeZeroBubbleH1Plan}
+        .with(&Schedule::getConstraints, getZeroBubbleH1Constraints)
         .with(&Schedule::splitsBackward, true);

@@ -25,7 +25,7 @@ static int64_t countWarmUp(int64_t index, int64_t count, int64_t halves) {
 /// where the microbatch ahead always is in the one, and what the warm-up says
 /// anyway in the other.
 template <int64_t halves>
-static Constraints getConstraints(const MeshPosition &mesh) {
+static Constraints getZeroBubbleH2Constraints(const MeshPosition &mesh) {
   constexpr WorkKind F = WorkKind::Forward, B = WorkKind::Backward,
                      W = WorkKind::Weight;
   int64_t warmUp = countWarmUp(mesh.index, mesh.count, halves);
@@ -41,7 +41,7 @@ static Constraints getConstraints(const MeshPosition &mesh) {
 }
 
 template <int64_t halves>
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeZeroBubbleH2Plan(const PlanShape &shape) {
   return alternateOnAll(shape, shape.microbatches, [&](int64_t mesh) {
     int64_t mirrored = shape.meshes - 1 - mesh;
     return Alternation{/*lead=*/countWarmUp(mesh, shape.meshes, halves),
@@ -49,23 +49,24 @@ static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
   });
 }
 
-static constexpr llvm::StringLiteral kSource =
+static constexpr llvm::StringLiteral kZeroBubblePaper =
     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241";
 
 const Schedule meshwright::kZeroBubbleH2ZeroTxLatency =
     Schedule{"ZeroBubbleH2ZeroTxLatency", "ZERO_BUBBLE_H2_ZERO_TX_LATENCY",
-             "no bubble if transfers take no time", kSource, makePlan<0>}
-        .with(&Schedule::getConstraints, getConstraints<0>)
+             "no bubble if transfers take no time", kZeroBubblePaper,
+             makeZeroBubbleH2Plan<0>}
+        .with(&Schedule::getConstraints, getZeroBubbleH2Constraints<0>)
         .with(&Schedule::splitsBackward, true);
 const Schedule meshwright::kZeroBubbleH2HalfTxLatency =
     Schedule{"ZeroBubbleH2HalfTxLatency", "ZERO_BUBBLE_H2_HALF_TX_LATENCY",
-             "no bubble if transfers take half as long as work", kSource,
-             makePlan<1>}
-        .with(&Schedule::getConstraints, getConstraints<1>)
+             "no bubble if transfers take half as long as work",
+             kZeroBubblePaper, makeZeroBubbleH2Plan<1>}
+        .with(&Schedule::getConstraints, getZeroBubbleH2Constraints<1>)
         .with(&Schedule::splitsBackward, true);
 const Schedule meshwright::kZeroBubbleH2FullTxLatency =
     Schedule{"ZeroBubbleH2FullTxLatency", "ZERO_BUBBLE_H2_FULL_TX_LATENCY",
-             "no bubble if transfers take as long as work", kSource,
-             makePlan<2>}
-        .with(&Schedule::getConstraints, getConstraints<2>)
+             "no bubble if transfers take as long as work", kZeroBubblePaper,
+             makeZeroBubbleH2Plan<2>}
+        .with(&Schedule::getConstraints, getZeroBubbleH2Constraints<2>)
         .with(&Schedule::splitsBackward, true);

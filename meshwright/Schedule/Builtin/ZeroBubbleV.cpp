@@ -76,7 +76,7 @@ static ActionList listMesh(int64_t mesh, const PlanShape &shape) {
   return list;
 }
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeZeroBubbleVPlan(const PlanShape &shape) {
   Plan plan;
   for (int64_t mesh = 0; mesh < shape.meshes; ++mesh)
     plan.meshes.push_back(listMesh(mesh, shape));
@@ -87,7 +87,7 @@ const Schedule meshwright::kZeroBubbleV =
     Schedule{"ZeroBubbleV", "ZERO_BUBBLE_V",
              "two stages on each mesh, placed like a V, without bubble",
              "Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241",
-             makePlan}
+             makeZeroBubbleVPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/2, /*fewest=*/2, /*most=*/2)
         .with(&Schedule::placement, Placement::Folded);

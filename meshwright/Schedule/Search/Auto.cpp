@@ -12,7 +12,7 @@
 
 using namespace meshwright;
 
-static llvm::Expected<Plan> makePlan(const PlanShape &shape) {
+static llvm::Expected<Plan> makeAutoPlan(const PlanShape &shape) {
   PipelineProblem problem;
   if (shape.graph.isChain()) {
     problem.place(shape, Placement::Looped);
@@ -34,7 +34,7 @@ const Schedule meshwright::kAuto =
     Schedule{
         "auto", "AUTO",
         "searched: the shortest that was found for the times of the stages",
-        "Meshwright", makePlan}
+        "Meshwright", makeAutoPlan}
         .with(&Schedule::splitsBackward, true)
         .withChunks(/*usual=*/1, /*fewest=*/1, /*most=*/kAnyChunks)
         .with(&Schedule::isSearched, true)

@@ -16,8 +16,6 @@
 using namespace mlir;
 using namespace mlir::chlo;
 
-static constexpr double kPi = 3.14159265358979323846;
-
 static constexpr double kErfNumerator[] = {
     9.60497373987051638749e0, 9.00260197203842689217e1,
     2.23200534594684319226e3, 7.00332514112805075473e3,

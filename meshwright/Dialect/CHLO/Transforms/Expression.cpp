@@ -6,7 +6,7 @@
 
 using namespace mlir;
 using namespace mlir::chlo;
-using stablehlo::ComparisonDirection;
+using Direction = stablehlo::ComparisonDirection;
 
 static Expr splatOf(const Expr &like, Attribute element) {
   auto value = DenseElementsAttr::get(like.getType(), element);
@@ -64,7 +64,7 @@ template <typename OpTy> static Expr buildPart(Expr z) {
       z.getBuilder()};
 }
 
-static Expr compare(Expr a, Expr b, ComparisonDirection direction) {
+static Expr compare(Expr a, Expr b, Direction direction) {
   ImplicitLocOpBuilder &builder = a.getBuilder();
   return {stablehlo::CompareOp::create(builder,
                                        a.getType().clone(builder.getI1Type()),
@@ -109,14 +109,10 @@ Expr complex(Expr re, Expr im) {
           re.getBuilder()};
 }
 
-Expr operator<(Expr a, Expr b) {
-  return compare(a, b, ComparisonDirection::LT);
-}
-Expr operator<=(Expr a, Expr b) {
-  return compare(a, b, ComparisonDirection::LE);
-}
-Expr equal(Expr a, Expr b) { return compare(a, b, ComparisonDirection::EQ); }
-Expr notEqual(Expr a, Expr b) { return compare(a, b, ComparisonDirection::NE); }
+Expr operator<(Expr a, Expr b) { return compare(a, b, Direction::LT); }
+Expr operator<=(Expr a, Expr b) { return compare(a, b, Direction::LE); }
+Expr equal(Expr a, Expr b) { return compare(a, b, Direction::EQ); }
+Expr notEqual(Expr a, Expr b) { return compare(a, b, Direction::NE); }
 Expr operator&(Expr a, Expr b) { return build<stablehlo::AndOp>(a, b); }
 Expr operator|(Expr a, Expr b) { return build<stablehlo::OrOp>(a, b); }
 Expr select(Expr condition, Expr ifTrue, Expr ifFalse) {

@@ -14,7 +14,6 @@
 using namespace mlir;
 using namespace mlir::chlo;
 
-static constexpr double kPi = 3.14159265358979323846;
 static constexpr double kLanczosG = 7;
 static constexpr double kLanczosBase = 0.99999999999980993227684700473478;
 static constexpr double kLanczos[] = {

@@ -25,8 +25,6 @@ static Expr signOrOne(Expr x) {
   return select(x < 0.0, x.splat(-1), x.splat(1));
 }
 
-static constexpr double kPi = 3.14159265358979323846;
-
 /// sqrt(x^2 + y^2) without overflow, for x, y >= 0.
 static Expr hypotenuse(Expr x, Expr y) {
   Expr large = maximum(x, y), small = minimum(x, y);

@@ -9,6 +9,8 @@
 
 namespace mlir::chlo {
 
+inline constexpr double kPi = 3.14159265358979323846;
+
 // Real functions of f32 and f64.
 Expr buildBesselI1e(Expr x);
 Expr buildDigamma(Expr x);

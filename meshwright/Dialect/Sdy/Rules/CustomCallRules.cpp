@@ -162,7 +162,7 @@ static OpShardingRuleAttr getCallPointwiseRule(CustomCallOp op) {
 }
 
 // COMPAT(warn-once): Once per process, not once per program.
-static OpShardingRuleAttr warnUnknown(CustomCallOp op) {
+static OpShardingRuleAttr warnUnknownTarget(CustomCallOp op) {
   static std::once_flag warned;
   std::call_once(warned, [&] {
     op->emitWarning() << "custom call @" << op.getCallTargetName()
@@ -196,8 +196,9 @@ OpShardingRuleAttr mlir::sdy::getRule(CustomCallOp op) {
                   "xla_ffi_python_cpu_callback", "xla_ffi_python_gpu_callback",
                   "xla_python_cpu_callback", "xla_python_gpu_callback"},
                  getNoRule)
-          .Default(warnUnknown);
-  if (getRuleOfTarget != warnUnknown && !ShardingRuleBuilder::canHaveRule(op))
+          .Default(warnUnknownTarget);
+  if (getRuleOfTarget != warnUnknownTarget &&
+      !ShardingRuleBuilder::canHaveRule(op))
     return {};
   return getRuleOfTarget(op);
 }

@@ -22,7 +22,7 @@ static LogicalResult forwardOnlyPiece(ConcatenateOp op,
 static LogicalResult dropEmptyPieces(ConcatenateOp op,
                                      PatternRewriter &rewriter) {
   auto kept = llvm::filter_to_vector(op.getInputs(), [&](Value input) {
-    return getType(input).getDimSize(op.getDimension()) != 0;
+    return getTensorType(input).getDimSize(op.getDimension()) != 0;
   });
   if (kept.empty() || kept.size() == op.getInputs().size())
     return failure();
@@ -56,7 +56,7 @@ static LogicalResult flattenConcatenate(ConcatenateOp op,
 // pieces that it covers; if these are several, only if nothing else reads all
 static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
   auto concat = op.getOperand().getDefiningOp<ConcatenateOp>();
-  if (!concat || !getType(concat->getResult(0)).hasStaticShape())
+  if (!concat || !getTensorType(concat->getResult(0)).hasStaticShape())
     return failure();
   int64_t dim = concat.getDimension();
   int64_t start = op.getStartIndices()[dim], limit = op.getLimitIndices()[dim];
@@ -64,9 +64,9 @@ static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
   SmallVector<Value> covered;
   int64_t begin = 0, size = 0, coveredBegin = 0;
   for (Value input : concat.getInputs()) {
-    if (!getType(input).hasStaticShape())
+    if (!getTensorType(input).hasStaticShape())
       return failure();
-    int64_t end = begin + getType(input).getDimSize(dim);
+    int64_t end = begin + getTensorType(input).getDimSize(dim);
     if (begin < limit && start < end) {
       if (covered.empty())
         coveredBegin = begin;
@@ -81,10 +81,11 @@ static LogicalResult sliceCoveredPieces(SliceOp op, PatternRewriter &rewriter) {
 
   Value pieces = covered.front();
   if (covered.size() > 1) {
-    SmallVector<int64_t> shape(getType(pieces).getShape());
+    SmallVector<int64_t> shape(getTensorType(pieces).getShape());
     shape[dim] = size;
-    pieces = ConcatenateOp::create(rewriter, concat.getLoc(),
-                                   getType(pieces).clone(shape), covered, dim);
+    pieces =
+        ConcatenateOp::create(rewriter, concat.getLoc(),
+                              getTensorType(pieces).clone(shape), covered, dim);
   }
   SmallVector<int64_t> starts(op.getStartIndices()),
       limits(op.getLimitIndices());

@@ -10,7 +10,7 @@ using namespace mlir::stablehlo;
 
 // Pattern: dynamic_slice(x, constants) -> slice(x), with clamped starts
 static LogicalResult makeSlice(DynamicSliceOp op, PatternRewriter &rewriter) {
-  RankedTensorType type = getType(op.getOperand());
+  RankedTensorType type = getTensorType(op.getOperand());
   if (!type.hasStaticShape())
     return failure();
   SmallVector<int64_t> starts, limits;
@@ -33,8 +33,8 @@ static LogicalResult makeStridedSlice(RealDynamicSliceOp op,
   auto starts = getConstantIntegers(op.getStartIndices());
   auto limits = getConstantIntegers(op.getLimitIndices());
   auto strides = getConstantIntegers(op.getStrides());
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   if (!starts || !limits || !strides || !from.hasStaticShape() ||
       !to.hasStaticShape() || from.getRank() != to.getRank())
     return failure();
@@ -54,8 +54,8 @@ static LogicalResult makePad(DynamicPadOp op, PatternRewriter &rewriter) {
   auto low = getConstantIntegers(op.getEdgePaddingLow());
   auto high = getConstantIntegers(op.getEdgePaddingHigh());
   auto interior = getConstantIntegers(op.getInteriorPadding());
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   if (!low || !high || !interior || !from.hasStaticShape() ||
       !to.hasStaticShape())
     return failure();
@@ -70,7 +70,7 @@ static LogicalResult makePad(DynamicPadOp op, PatternRewriter &rewriter) {
 
 // Pattern: dynamic_iota(shape) -> iota, to a static type
 static LogicalResult makeIota(DynamicIotaOp op, PatternRewriter &rewriter) {
-  RankedTensorType type = getType(op->getResult(0));
+  RankedTensorType type = getTensorType(op->getResult(0));
   if (!type.hasStaticShape() ||
       !isa<IntegerType, FloatType, ComplexType>(type.getElementType()) ||
       type.getElementType().isInteger(1))
@@ -82,8 +82,8 @@ static LogicalResult makeIota(DynamicIotaOp op, PatternRewriter &rewriter) {
 // Pattern: dynamic_reshape(x, shape) -> reshape(x), between static types
 static LogicalResult makeReshape(DynamicReshapeOp op,
                                  PatternRewriter &rewriter) {
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   if (!haveAsManyElements(from, to))
     return failure();
   replaceByNewOp<ReshapeOp>(rewriter, op, op.getOperand());
@@ -94,8 +94,8 @@ static LogicalResult makeReshape(DynamicReshapeOp op,
 // static types
 static LogicalResult makeBroadcast(DynamicBroadcastInDimOp op,
                                    PatternRewriter &rewriter) {
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   if (!from.hasStaticShape() || !to.hasStaticShape())
     return failure();
   for (auto [dim, size] :
@@ -110,9 +110,9 @@ static LogicalResult makeBroadcast(DynamicBroadcastInDimOp op,
 // Pattern: dynamic_gather(x, indices, constant) -> gather(x, indices)
 static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
   auto sizes = getConstantIntegers(op.getSliceSizes());
-  RankedTensorType from = getType(op.getOperand());
+  RankedTensorType from = getTensorType(op.getOperand());
   if (!sizes || !from.hasStaticShape() ||
-      !getType(op->getResult(0)).hasStaticShape())
+      !getTensorType(op->getResult(0)).hasStaticShape())
     return failure();
   // Sizes that have just become constant are not verified; those of a gather
   // are.
@@ -132,10 +132,10 @@ static LogicalResult makeGather(DynamicGatherOp op, PatternRewriter &rewriter) {
 
 // Pattern: gather(x, constant index) of one window -> slice(x), reshaped
 static LogicalResult makeSliceOfGather(GatherOp op, PatternRewriter &rewriter) {
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-  if (getType(op.getStartIndices()).getRank() > 1 ||
+  if (getTensorType(op.getStartIndices()).getRank() > 1 ||
       numbers.getIndexVectorDim() != 0)
     return failure();
   auto indices = getConstantIntegers(op.getStartIndices());

@@ -17,6 +17,11 @@
 
 namespace mlir::stablehlo {
 
+/// Of values that have one.
+inline RankedTensorType getTensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
 struct OptimizationOptions {
   bool assumeNoUndeclaredSideEffects = false;
   int64_t foldOpElementLimit = 65536;

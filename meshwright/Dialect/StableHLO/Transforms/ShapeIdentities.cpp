@@ -49,7 +49,7 @@ static LogicalResult forwardUnpadded(PadOp op, PatternRewriter &rewriter) {
 // Pattern: reverse(x) along dimensions of size 1 -> x
 static LogicalResult forwardUnreversed(ReverseOp op,
                                        PatternRewriter &rewriter) {
-  RankedTensorType type = getType(op.getOperand());
+  RankedTensorType type = getTensorType(op.getOperand());
   if (!keepsStaticType(op) ||
       !llvm::all_of(op.getDimensions(),
                     [&](int64_t dim) { return type.getDimSize(dim) == 1; }))
@@ -73,7 +73,8 @@ static LogicalResult forwardUnresized(SetDimensionSizeOp op,
                                       PatternRewriter &rewriter) {
   auto size = getConstantIntegers(op.getSize());
   if (!size || !keepsStaticType(op) ||
-      size->front() != getType(op.getOperand()).getDimSize(op.getDimension()))
+      size->front() !=
+          getTensorType(op.getOperand()).getDimSize(op.getDimension()))
     return failure();
   return forwardOperand(op, rewriter);
 }
@@ -92,7 +93,7 @@ static bool isQuantizedPerAxis(RankedTensorType type) {
 static LogicalResult mergeReshapes(ReshapeOp op, PatternRewriter &rewriter) {
   auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
   // Sizes on both sides fit each other only through one that is known.
-  if (!inner || !getType(inner->getResult(0)).hasStaticShape())
+  if (!inner || !getTensorType(inner->getResult(0)).hasStaticShape())
     return failure();
   replaceByNewOp<ReshapeOp>(rewriter, op, inner.getOperand());
   return success();
@@ -102,12 +103,12 @@ static LogicalResult mergeReshapes(ReshapeOp op, PatternRewriter &rewriter) {
 // Pattern: transpose(x) that moves only dimensions of size 1 -> reshape(x)
 static LogicalResult simplifyTranspose(TransposeOp op,
                                        PatternRewriter &rewriter) {
-  RankedTensorType type = getType(op.getOperand());
+  RankedTensorType type = getTensorType(op.getOperand());
   if (isIdentity(op.getPermutation()) &&
       op.getOperand().getType() == op->getResult(0).getType())
     return forwardOperand(op, rewriter);
   if (!type.hasStaticShape() || isQuantizedPerAxis(type) ||
-      !getType(op->getResult(0)).hasStaticShape())
+      !getTensorType(op->getResult(0)).hasStaticShape())
     return failure();
   auto moved = llvm::filter_to_vector(op.getPermutation(), [&](int64_t dim) {
     return type.getDimSize(dim) != 1;
@@ -139,7 +140,7 @@ static LogicalResult mergeTransposes(TransposeOp op,
 static LogicalResult mergeBroadcasts(BroadcastInDimOp op,
                                      PatternRewriter &rewriter) {
   auto inner = op.getOperand().getDefiningOp<BroadcastInDimOp>();
-  if (!inner || !getType(inner->getResult(0)).hasStaticShape())
+  if (!inner || !getTensorType(inner->getResult(0)).hasStaticShape())
     return failure();
   auto dims =
       llvm::map_to_vector(inner.getBroadcastDimensions(), [&](int64_t dim) {
@@ -154,8 +155,8 @@ static LogicalResult mergeBroadcasts(BroadcastInDimOp op,
 // transpose(x) if the order of dimensions changes
 static LogicalResult simplifyBroadcast(BroadcastInDimOp op,
                                        PatternRewriter &rewriter) {
-  RankedTensorType from = getType(op.getOperand());
-  RankedTensorType to = getType(op->getResult(0));
+  RankedTensorType from = getTensorType(op.getOperand());
+  RankedTensorType to = getTensorType(op->getResult(0));
   ArrayRef<int64_t> dims = op.getBroadcastDimensions();
   if (!haveAsManyElements(from, to) ||
       from.getElementType() != to.getElementType())
@@ -179,7 +180,7 @@ static LogicalResult simplifyBroadcast(BroadcastInDimOp op,
 
 // Pattern: iota of several dimensions -> broadcast_in_dim(iota of one)
 static LogicalResult narrowIota(IotaOp op, PatternRewriter &rewriter) {
-  RankedTensorType type = getType(op->getResult(0));
+  RankedTensorType type = getTensorType(op->getResult(0));
   if (type.getRank() < 2)
     return failure();
   auto dim = static_cast<int64_t>(op.getIotaDimension());
