@@ -2,9 +2,10 @@
 # folders below that have none, belongs to the library, so a new pass is a new
 # file and no line here.
 
-# meshwright_library(NAME [LINK lib...] [DEPENDS tablegen-target...])
+# meshwright_library(NAME [LINK lib...] [DEPENDS tablegen-target...]
+#                    [ALONE source...]), of which the last are not compiled with others.
 function(meshwright_library name)
-  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS;ALONE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB rooms LIST_DIRECTORIES true CONFIGURE_DEPENDS *)
   foreach(room ${rooms})
@@ -28,9 +29,34 @@ function(meshwright_library name)
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK} ${MESHWRIGHT_MLIR})
   meshwright_precompile(${name})
+  meshwright_unite(${name} "${sources}" "${ARG_ALONE}")
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# Compiles the sources eight at a time: what is instantiated of MLIR's templates takes
+# longer than the code of most of them, and much of it is the same. So names that are
+# local to a source differ within a library.
+function(meshwright_unite name sources alone)
+  if(NOT MESHWRIGHT_UNITY)
+    return()
+  endif()
+  # What TableGen made takes long enough by itself, and its local names are the same.
+  foreach(source ${sources})
+    file(STRINGS ${source} classes REGEX "^#define GET_.*_CLASSES" LIMIT_COUNT 1)
+    if(classes)
+      list(APPEND alone ${source})
+    endif()
+  endforeach()
+  set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # Never built; tools that look at one source find here what to compile it with.
+  add_library(${name}Sources OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(${name}Sources PRIVATE ${name})
+  target_compile_definitions(${name}Sources
+    PRIVATE $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
+  meshwright_precompile(${name}Sources)
 endfunction()
 
 # Headers that most sources include, precompiled: those of MLIR for all libraries, and

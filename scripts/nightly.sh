@@ -14,7 +14,8 @@ make page-check
 # allocator of the C library, which valgrind knows.
 valgrind -q --error-exitcode=1 build/docs/examples/meshwright-example \
   test/programs/mpmd/gpt_4_4_4.mlir test/programs/mpmd/gpt_4_4_4.json >/dev/null
-# Nothing hangs on assertions, precompiled headers, or code that XLA did not optimize.
+# Nothing hangs on assertions, precompiled headers, sources that are compiled together,
+# or code that XLA did not optimize.
 make test PRESET=release
 git ls-files '*.h' | xargs scripts/check_includes.py --build build-release
 make test-asan
