@@ -86,8 +86,9 @@ function(meshwright_precompile name)
       <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
       <mlir/Pass/PassManager.h> <mlir/Transforms/GreedyPatternRewriteDriver.h>
       <llvm/ADT/MapVector.h> <llvm/ADT/STLExtras.h> <llvm/ADT/SetVector.h>
-      <llvm/ADT/SmallVectorExtras.h> <llvm/ADT/TypeSwitch.h>
-      <llvm/Support/FormatVariadic.h>)
+      <llvm/ADT/SmallVectorExtras.h> <llvm/ADT/StringExtras.h>
+      <llvm/ADT/TypeSwitch.h> <llvm/Support/Error.h> <llvm/Support/Format.h>
+      <llvm/Support/FormatVariadic.h> <llvm/Support/JSON.h>)
     foreach(dialect ${dialects})
       string(REPLACE StableHLO Stablehlo file ${dialect})
       target_precompile_headers(${headers} PRIVATE
