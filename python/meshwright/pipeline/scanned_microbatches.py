@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -56,7 +56,7 @@ def with_scans_called(traced: Any, config: Config) -> Any:
     ):
         return traced
     writer = _Writer(closed, config)
-    if compat.find(closed.jaxpr, writer.may_be_called) is None:
+    if not writer.holds(closed.jaxpr, writer.may_be_called):
         return traced
     written = writer.written()
     return compat.with_jaxpr(traced, written) if writer.calls else traced
@@ -91,13 +91,30 @@ class _Writer(Flattener):
         self._whole = sum(map(work_of, closed.jaxpr.eqns))
         self._trains = compat.find(closed.jaxpr, _is_transposed) is not None
         self.calls = 0
+        self._held: dict[tuple[int, str], tuple[Any, bool]] = {}
+
+    def holds(self, jaxpr: Any, is_wanted: Callable[[Any], bool]) -> bool:
+        """Whether an operation of a kind is in a jaxpr, or in one that it applies.
+
+        Kinds are methods. `compat.find` would remember them, and with them the program,
+        as long as the program lives.
+        """
+        key = id(jaxpr), is_wanted.__name__
+        if key not in self._held:
+            found = any(
+                is_wanted(eqn)
+                or any(self.holds(body, is_wanted) for body in compat.bodies(eqn))
+                for eqn in jaxpr.eqns
+            )
+            self._held[key] = jaxpr, found  # Kept, so that no other gets its identity.
+        return self._held[key][1]
 
     def may_be_called(self, eqn: Any) -> bool:
         """Whether an operation is a loop over microbatches."""
         return (
             _is_scan(eqn)
             and not eqn.effects
-            and 1 < eqn.params["length"] <= _MAX_TRIPS
+            and 1 <= eqn.params["length"] <= _MAX_TRIPS
             and self._is_divided(eqn)
             and self._takes_gradients(eqn)
             and _adds_up(eqn)
@@ -121,9 +138,8 @@ class _Writer(Flattener):
             return 2 * work_of(eqn) * count > self._whole
         if self._config.max_loop_trips is not None:
             return False  # It is written out, as other loops with stages inside.
-        return (
-            mark_in(eqn) is not None
-            or compat.find_inside(eqn, self._is_assigned) is not None
+        return mark_in(eqn) is not None or any(
+            self.holds(body, self._is_assigned) for body in compat.bodies(eqn)
         )
 
     def _is_assigned(self, eqn: Any) -> bool:
@@ -147,7 +163,9 @@ class _Writer(Flattener):
         if self.may_be_called(eqn) and not compat.is_derived(stack):
             return self._called(eqn, operands, stack, count)
         body = body_of(eqn)
-        if body is None or compat.find(body.jaxpr, self.may_be_called) is None:
+        if body is None or self._is_assigned(eqn):
+            return None  # What has a mesh of its own is on it as a whole.
+        if not self.holds(body.jaxpr, self.may_be_called):
             return None
         return self._apply(eqn, body, operands, stack, count)
 
@@ -200,7 +218,10 @@ class _Writer(Flattener):
         outs = loops.expand(eqn, operands, run, length)
         # By this the compiler knows which microbatches belong together.
         for at in _sums(eqn):
-            types = jax.ShapeDtypeStruct(outs[at].aval.shape, outs[at].aval.dtype)
+            aval = outs[at].aval
+            types = jax.ShapeDtypeStruct(
+                aval.shape, aval.dtype, weak_type=aval.weak_type
+            )
             mark = jax.make_jaxpr(guarded, static_argnums=1)(
                 types, range(first, self.calls)
             )
@@ -234,7 +255,9 @@ def _sums(eqn: Any) -> list[int]:
         for at, (before, after) in enumerate(
             zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
         )
-        if after is not before and count_of(before) > _SMALL
+        if after is not before
+        and count_of(before) > _SMALL
+        and not jax.dtypes.issubdtype(before.aval.dtype, jax.dtypes.prng_key)
     ]
 
 

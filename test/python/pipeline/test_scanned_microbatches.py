@@ -1,12 +1,16 @@
 """Loops of `jax.lax` over microbatches, as plain JAX code has them."""
 
+import gc
 import logging
+import types
+import weakref
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh
+from meshwright.pipeline import scanned_microbatches
 
 import meshwright as mw
 
@@ -260,3 +264,60 @@ def test_loops_are_written_out_where_that_is_asked_for():
     found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_trip_is_one_microbatch(way):
+    step, ws, xs = step_of(added, way), weights(), XS[:1]
+    lowered = mw.jit(step, config_for(way)).lower(ws, xs)
+    assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    compiled = lowered.compile()
+    found, wanted = compiled(*compiled.place(ws, xs)), jax.jit(step)(ws, xs)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def keyed(ws, xs, loss):
+    """As many keys as rows are carried, and sums whose types are weak."""
+
+    def body(carry, x):
+        keys, total, weak = carry
+        keys = jax.vmap(lambda key: jax.random.split(key)[0])(keys)
+        x = x * jax.vmap(lambda key: jax.random.bernoulli(key, 0.9))(keys)[:, None]
+        value, grads = jax.value_and_grad(loss)(ws, x)
+        return (keys, jax.tree.map(jnp.add, total, grads), weak + 1), value
+
+    first = jax.random.split(KEY, 8 * ROWS)[:ROWS], zeros(ws), jnp.full((4, 4), 0.0)
+    (_, total, weak), values = jax.lax.scan(body, first, xs)
+    return values.sum() + weak.sum(), total
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_keys_and_weak_types_are_carried(way):
+    step, ws = step_of(keyed, way), weights()
+    compiled = mw.jit(step, config_for(way)).lower(ws, XS).compile()
+    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_loop_in_an_assigned_computation_stays_one():
+    loss = loss_for("names")
+
+    def step(ws, xs):
+        return mw.named_computation(lambda: added(ws, xs, loss), name="layer0")()
+
+    with pytest.raises((ValueError, RuntimeError), match="layer"):
+        mw.jit(step, config_for("names")).lower(weights(), XS)
+
+
+def test_programs_without_such_a_loop_are_not_kept():
+    loss = loss_for("auto")
+    closed = jax.make_jaxpr(lambda ws, xs: added(ws, xs, loss))(weights(), XS)
+    traced = types.SimpleNamespace(jaxpr=closed)
+    found = scanned_microbatches.with_scans_called(traced, config_for("names"))
+    assert found is traced
+    kept = weakref.ref(closed.jaxpr)
+    del closed, traced, found
+    gc.collect()
+    assert kept() is None
