@@ -33,6 +33,7 @@
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::mpmd;
@@ -54,9 +55,11 @@ static void addInlining(OpPassManager &pm, const ImportOptions &options) {
   pm.addPass(createVerifyProgramPass({options.maxInlinedOps}));
   addOnFunctions(pm, chlo::createLegalizeToStablehloPass());
   pm.addPass(createExpandCompositesWithEffectsPass());
-  pm.addPass(createInlinerPass({}, [](OpPassManager &callee) {
-    callee.addPass(createCanonicalizePass());
-  }));
+  OpPassManager callee(func::FuncOp::getOperationName());
+  callee.addPass(createCanonicalizePass());
+  llvm::StringMap<OpPassManager> callees;
+  callees.try_emplace(func::FuncOp::getOperationName(), std::move(callee));
+  pm.addPass(createInlinerPass(std::move(callees)));
   pm.addPass(createInlineNestedCallsPass({options.maxInlinedOps}));
 }
 
