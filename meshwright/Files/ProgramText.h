@@ -43,8 +43,8 @@ mlir::LogicalResult verifyBeforeWriting(mlir::ModuleOp module);
 /// be right.
 class WrittenModules {
 public:
-  /// As `verifyBeforeWriting` and `checkText`. Of modules that differ in nothing but the
-  /// module's name, which MLIR does not quote, one text is parsed.
+  /// As `verifyBeforeWriting` and `checkText`. Of modules that differ in nothing but a
+  /// name of the module that needs no quotes, one text is parsed.
   mlir::LogicalResult check(mlir::ModuleOp module);
 
 private:

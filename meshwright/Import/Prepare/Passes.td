@@ -24,7 +24,8 @@ def CanonicalizePass : Pass<"mpmd-canonicalize"> {
     return %x : !m
     ```
 
-    Leaves alone: what no pattern matches. Cost: that of the patterns.
+    Leaves alone: ops that are read, and that neither patterns nor folding
+    change. Cost: that of the patterns.
   }];
   let statistics = [
     Statistic<"numErased", "num-erased", "Ops erased or replaced">,

@@ -17,11 +17,6 @@
 
 namespace mlir::stablehlo {
 
-/// Of values that have one.
-inline RankedTensorType getTensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 struct OptimizationOptions {
   bool assumeNoUndeclaredSideEffects = false;
   int64_t foldOpElementLimit = 65536;
@@ -65,7 +60,8 @@ LogicalResult optimizeRegion(Region &region,
                              const FrozenRewritePatternSet &patterns,
                              bool *changed = nullptr);
 
-inline RankedTensorType getType(Value value) {
+/// Of values that have one.
+inline RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
