@@ -36,7 +36,7 @@ _logger = logging.getLogger(__name__)
 
 # Loops of more trips stay loops: each call is one of the program.
 _MAX_TRIPS = 256
-# What has as many elements is a number or a key that counts trips or draws for them.
+# Integers of as many elements count trips, or are the words of a key.
 _SMALL = 4
 # The share of a program that is no part of what another operation needs.
 _ALL = 0.9
@@ -114,7 +114,7 @@ class _Writer(Flattener):
         return (
             _is_scan(eqn)
             and not eqn.effects
-            and 1 <= eqn.params["length"] <= _MAX_TRIPS
+            and eqn.params["length"] in range(1, _MAX_TRIPS + 1)
             and self._is_divided(eqn)
             and self._takes_gradients(eqn)
             and _adds_up(eqn)
@@ -124,12 +124,12 @@ class _Writer(Flattener):
         """Whether a trip has its own backward pass, or is all that is computed."""
         if compat.find_inside(eqn, _is_transposed) is not None:
             return True
-        if self._trains:
+        if self._trains or eqn.params["length"] == 1:
             return False
         # It may also be a loop over parts of a sequence, in a model.
         is_all = work_of(eqn) > _ALL * self._whole
         is_model = compat.find_inside(eqn, _is_product) is not None
-        return self._config.auto_stages is None or (is_all and is_model)
+        return is_model and (is_all or self._config.auto_stages is None)
 
     def _is_divided(self, eqn: Any) -> bool:
         """Whether a loop is to be in stages."""
@@ -255,10 +255,16 @@ def _sums(eqn: Any) -> list[int]:
         for at, (before, after) in enumerate(
             zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
         )
-        if after is not before
-        and count_of(before) > _SMALL
-        and not jax.dtypes.issubdtype(before.aval.dtype, jax.dtypes.prng_key)
+        if after is not before and not _is_number(before)
     ]
+
+
+def _is_number(var: Any) -> bool:
+    """Whether a carried value counts trips, draws for them, or adds up one number."""
+    dtype, count = var.aval.dtype, count_of(var)
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return True
+    return count <= (1 if jax.dtypes.issubdtype(dtype, np.inexact) else _SMALL)
 
 
 def _counts(eqn: Any) -> dict[int, Any]:

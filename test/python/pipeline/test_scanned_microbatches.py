@@ -238,6 +238,23 @@ def test_a_loop_inside_of_a_gradient_is_no_microbatches():
     refused(jax.value_and_grad(total), "marks", weights(), XS, match=IN_A_SCAN)
 
 
+def test_repeated_stages_are_no_microbatches():
+    """A trip reads what the one before gave, however small it is."""
+
+    def doubled(x, _):
+        return mw.named_computation(lambda x: 2 * x, name="layer0")(x), None
+
+    def turned(x, _):
+        return mw.named_computation(lambda x: x @ x, name="layer0")(x), None
+
+    for body in (doubled, turned):
+        with pytest.raises(RuntimeError, match="a loop of JAX"):
+            mw.jit(
+                lambda x, body=body: jax.lax.scan(body, x, length=3)[0],
+                config_for("names"),
+            ).lower(np.ones((2, 2), "f"))
+
+
 def test_loops_of_many_trips_stay_loops():
     xs = np.zeros((257, ROWS, WIDTH), "f")
     step = step_of(added, "marks")
