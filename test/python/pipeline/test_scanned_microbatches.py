@@ -131,6 +131,14 @@ def items_of(lowered, kind):
     return [item for item in items if item["kind"] == kind]
 
 
+def check_numbers(lowered, step, *args):
+    """What it gives is what plain JAX does."""
+    compiled = lowered.compile()
+    found, wanted = compiled(*compiled.place(*args)), jax.jit(step)(*args)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_trips_are_microbatches(name, way):
@@ -147,10 +155,7 @@ def test_trips_are_microbatches(name, way):
     sent = [item["bytes"] for item in items_of(lowered, "transfer")]
     activation = ROWS * WIDTH * 4
     assert [size for size in sent if size > 16] == [activation] * 2 * COUNT
-    compiled = lowered.compile()
-    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    check_numbers(lowered, step, ws, XS)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -183,10 +188,7 @@ def test_two_gradients_in_a_step(way, caplog):
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
     assert not [r for r in caplog.records if r.levelname == "WARNING"]
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
-    compiled = lowered.compile()
-    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    check_numbers(lowered, step, ws, XS)
 
 
 def test_the_log_says_so(caplog):
@@ -277,10 +279,7 @@ def test_loops_are_written_out_where_that_is_asked_for():
     lowered = mw.jit(step, config_for("marks", max_loop_trips=COUNT)).lower(ws, XS)
     counters = [item.get("call_counter") for item in items_of(lowered, "call")]
     assert not any(counters)
-    compiled = lowered.compile()
-    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    check_numbers(lowered, step, ws, XS)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -288,10 +287,7 @@ def test_one_trip_is_one_microbatch(way):
     step, ws, xs = step_of(added, way), weights(), XS[:1]
     lowered = mw.jit(step, config_for(way)).lower(ws, xs)
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
-    compiled = lowered.compile()
-    found, wanted = compiled(*compiled.place(ws, xs)), jax.jit(step)(ws, xs)
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    check_numbers(lowered, step, ws, xs)
 
 
 def keyed(ws, xs, loss):
@@ -312,10 +308,8 @@ def keyed(ws, xs, loss):
 @pytest.mark.parametrize("way", WAYS)
 def test_keys_and_weak_types_are_carried(way):
     step, ws = step_of(keyed, way), weights()
-    compiled = mw.jit(step, config_for(way)).lower(ws, XS).compile()
-    found, wanted = compiled(*compiled.place(ws, XS)), jax.jit(step)(ws, XS)
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    check_numbers(lowered, step, ws, XS)
 
 
 def test_a_loop_in_an_assigned_computation_stays_one():
