@@ -38,7 +38,9 @@ struct Result {
   /// Of a program that was repeated: what its module and its remarks are made from.
   nb::object program;
   std::string config;
+  int64_t mostItems = 0;
 
+  TextRequest makeRequest() const;
   const TextResult &getWhole();
 
   nb::dict getFragments() const {
@@ -115,6 +117,7 @@ public:
 
   void import(const std::string &config, int64_t mostItems) {
     this->config = config;
+    this->mostItems = mostItems;
     TextRequest request;
     request.config = config;
     request.mostItems = mostItems;
@@ -136,6 +139,7 @@ public:
     if (result.texts.isRepeated) {
       result.program = module;
       result.config = config;
+      result.mostItems = mostItems;
     }
     return result;
   }
@@ -143,20 +147,26 @@ public:
 private:
   nb::object module; ///< What was read may refer to it.
   std::string config;
+  int64_t mostItems = 0;
   TextSession session;
 };
 } // namespace
+
+TextRequest Result::makeRequest() const {
+  TextRequest request;
+  request.program = viewText(program);
+  request.config = config;
+  request.givesBytecode = true;
+  request.givesRanges = true;
+  return request;
+}
 
 /// The same with the module and the remarks, for which a program that was repeated is
 /// partitioned as a whole.
 const TextResult &Result::getWhole() {
   if (!texts.isRepeated)
     return texts;
-  TextRequest request;
-  request.program = viewText(program);
-  request.config = config;
-  request.givesBytecode = true;
-  request.givesRanges = true;
+  TextRequest request = makeRequest();
   TextResult whole = withoutLock([&] { return partitionText(request); });
   if (!texts.isRepeated)
     return texts; // Another thread has made it meanwhile, and may be reading it.
@@ -264,14 +274,24 @@ static bool askMustPrecede(const std::string &schedule, int64_t meshes,
 }
 
 /// JSON, a table for people, and notes.
-static nb::tuple simulate(nb::handle module, const std::string &device,
+static nb::tuple simulate(nb::handle program, const std::string &device,
                           const std::string &profile,
                           std::vector<std::string> costs, unsigned processes,
                           const std::string &compiled, bool overlaps) {
-  SimulationRequest request = {viewText(module), device,    profile,
-                               std::move(costs), processes, compiled,
-                               overlaps};
-  SimulationResult result = withoutLock([&] { return simulateText(request); });
+  SimulationRequest request = {{},        device,   profile, std::move(costs),
+                               processes, compiled, overlaps};
+  SimulationResult result;
+  const Result *made = nullptr;
+  if (nb::try_cast(program, made) && made->texts.isRepeated) {
+    TextRequest partitioning = made->makeRequest();
+    partitioning.mostItems = made->mostItems;
+    result = withoutLock(
+        [&] { return simulatePartitioning(request, partitioning); });
+  } else {
+    request.program =
+        made ? std::string_view(made->texts.module) : viewText(program);
+    result = withoutLock([&] { return simulateText(request); });
+  }
   if (!result.succeeded)
     throw nb::value_error(result.error.c_str());
   return nb::make_tuple(decode(result.json), decode(result.table),
@@ -420,10 +440,11 @@ static void definePartitioner(nb::module_ &m) {
 }
 
 static void defineSimulator(nb::module_ &m) {
-  m.def("simulate", &simulate, nb::arg("module"), nb::arg("device"),
+  m.def("simulate", &simulate, nb::arg("program"), nb::arg("device"),
         nb::arg("profile"), nb::arg("costs"), nb::arg("processes"),
         nb::arg("compiled") = "", nb::arg("overlaps") = true,
-        "Simulates a partitioned module; `profile`, and `compiled`, what "
+        "Simulates a Result, or a partitioned module; `profile`, and "
+        "`compiled`, what "
         "compilers said of its fragments, are JSON or empty; without "
         "`overlaps`, the parts of overlapped pairs run one after the other. A "
         "tuple of JSON, a table for people, and notes. Raises ValueError.");

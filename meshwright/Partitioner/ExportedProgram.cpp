@@ -58,7 +58,7 @@ class Describer {
 public:
   Describer(func::FuncOp function, CustomCosts customs)
       : function(function), module(function->getParentOfType<ModuleOp>()),
-        symbols(module), estimator(module, std::move(customs)) {}
+        symbols(module), customs(std::move(customs)) {}
 
   FailureOr<ExportedProgram> describe();
 
@@ -74,7 +74,7 @@ private:
   func::FuncOp function;
   ModuleOp module;
   SymbolTable symbols;
-  WorkEstimator estimator;
+  CustomCosts customs;
   ExportedProgram program;
   llvm::StringMap<unsigned> meshIds;
   /// The kinds of values by memory kind, where their types say none, and type.
@@ -144,7 +144,6 @@ FailureOr<unsigned> Describer::getFragment(FragmentCallOp call, unsigned mesh) {
     ExportedProgram::Fragment &fragment = program.fragments.emplace_back();
     fragment.function = callee;
     fragment.mesh = mesh;
-    fragment.flops = estimator.estimate(callee.getBody()).flops;
     if (auto bytes = callee->getAttrOfType<IntegerAttr>(kReservedHbmBytesAttr))
       fragment.reservedBytes = bytes.getInt();
     for (unsigned i = 0; i < callee.getNumArguments(); ++i)
@@ -361,6 +360,7 @@ FailureOr<ExportedProgram> Describer::describe() {
       return failure();
   }
   program.isInStartOrder = function->hasAttr(kStartOrderAttr);
+  estimateFlops(program, module, std::move(customs));
   completeProgram(program);
   return std::move(program);
 }
@@ -368,4 +368,11 @@ FailureOr<ExportedProgram> Describer::describe() {
 FailureOr<ExportedProgram> meshwright::describeProgram(func::FuncOp function,
                                                        CustomCosts customs) {
   return Describer(function, std::move(customs)).describe();
+}
+
+void meshwright::estimateFlops(ExportedProgram &program, ModuleOp module,
+                               CustomCosts customs) {
+  WorkEstimator estimator(module, std::move(customs));
+  for (ExportedProgram::Fragment &fragment : program.fragments)
+    fragment.flops = estimator.estimate(fragment.function.getBody()).flops;
 }

@@ -167,6 +167,10 @@ struct ExportedProgram {
 mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function,
                                                  CustomCosts customs = {});
 
+/// Estimates the FLOPs of all fragments again; their functions are in the module.
+void estimateFlops(ExportedProgram &program, mlir::ModuleOp module,
+                   CustomCosts customs);
+
 /// Finds what follows from the items and their operands: last uses, what calls await, and
 /// the order of issue.
 void completeProgram(ExportedProgram &program);

@@ -233,6 +233,7 @@ struct TextSession::State {
   std::vector<std::string> names;
   const TextRequest *request = nullptr; ///< During import only.
   bool givesBytecode = false, givesRanges = false;
+  std::function<void(const PartitionResult &)> takeProgram;
   std::unique_ptr<Partitioning> partitioning;
   std::optional<Repetition> repetition;
   int64_t mostItems = 0; ///< Of a program that is not repeated.
@@ -301,6 +302,7 @@ bool TextSession::State::import() {
     return false;
   givesBytecode = request->givesBytecode;
   givesRanges = request->givesRanges;
+  takeProgram = request->takeProgram;
   PhaseSet phases = makePhases(request->phases);
   if (request->warnsOfIdleSchedule)
     warnOfIdleSchedule(*module, config->options);
@@ -335,6 +337,10 @@ bool TextSession::State::import() {
 
 LogicalResult
 TextSession::State::writeResult(const PartitionResult &partitioned) {
+  if (takeProgram) {
+    takeProgram(partitioned);
+    return success();
+  }
   if (!result.isRepeated)
     result.remarks = context->takeRemarks();
   if (result.isRepeated) {
@@ -361,6 +367,7 @@ bool TextSession::State::finishAgain() {
   whole.config = wholeConfig;
   whole.givesBytecode = givesBytecode;
   whole.givesRanges = givesRanges;
+  whole.takeProgram = takeProgram;
   bool hasRules = !mergeRules->empty() || !scheduleRules->empty();
   if (repetition->ordersBySchedule() && !hasRules)
     whole.mostItems = mostItems;

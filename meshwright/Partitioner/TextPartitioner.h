@@ -12,6 +12,7 @@
 #define MESHWRIGHT_PARTITIONER_TEXTPARTITIONER_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@
 #include <vector>
 
 namespace meshwright {
+
+struct PartitionResult;
 
 /// Phases as bits; sharding and export together are one.
 enum TextPhase : unsigned {
@@ -46,6 +49,9 @@ struct TextRequest {
   /// In the syntax of pass options, after those of the configuration.
   std::vector<std::string> mergeRules;
   std::vector<std::string> scheduleRules;
+  /// Takes the program in place of the texts of the result, which are then empty. Of one
+  /// that is repeated, only what to run has all microbatches.
+  std::function<void(const PartitionResult &)> takeProgram;
 };
 
 struct TextDiagnostic {

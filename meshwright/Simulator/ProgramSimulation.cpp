@@ -47,24 +47,37 @@ llvm::Expected<Workload> ProgramSimulator::makeWorkload(ModuleOp module,
   FailureOr<ExportedProgram> program = describeProgram(function, customs);
   if (failed(program))
     return llvm::createStringError("cannot be simulated");
-  if (processes < 1 || processes > program->meshes.size())
-    return llvm::createStringError(
-        "expected from 1 process to one for each of " +
-        llvm::Twine(program->meshes.size()) + " meshes, but got " +
-        llvm::Twine(processes));
   if (!schedule.empty())
     if (llvm::Error error = readOrder(schedule, *program))
       return error;
+  return makeWorkloadOf(module, std::move(*program));
+}
+
+llvm::Expected<Workload>
+ProgramSimulator::makeWorkload(const PartitionResult &partitioned) {
+  auto module = partitioned.function->getParentOfType<ModuleOp>();
+  ExportedProgram program = *partitioned.program;
+  estimateFlops(program, module, customs);
+  return makeWorkloadOf(module, std::move(program));
+}
+
+llvm::Expected<Workload>
+ProgramSimulator::makeWorkloadOf(ModuleOp module, ExportedProgram program) {
+  if (processes < 1 || processes > program.meshes.size())
+    return llvm::createStringError(
+        "expected from 1 process to one for each of " +
+        llvm::Twine(program.meshes.size()) + " meshes, but got " +
+        llvm::Twine(processes));
   if (!overlaps)
-    *program = splitOverlaps(*program).program;
+    program = splitOverlaps(program).program;
   CostModel costs(module, device, customs);
   ProgramTimes times{costs, profile ? &*profile : nullptr, processes,
                      compiled ? &*compiled : nullptr};
-  FailureOr<ProgramWorkload> made = meshwright::makeWorkload(*program, times);
+  FailureOr<ProgramWorkload> made = meshwright::makeWorkload(program, times);
   if (failed(made))
     return llvm::createStringError(
         "the time of a fragment cannot be estimated");
-  auto order = findIssueOrder(*program, made->workload);
+  auto order = findIssueOrder(program, made->workload);
   if (!order)
     return order.takeError();
   made->workload.issueOrder = std::move(*order);

@@ -9,6 +9,7 @@
 #ifndef MESHWRIGHT_SIMULATOR_PROGRAMSIMULATION_H
 #define MESHWRIGHT_SIMULATOR_PROGRAMSIMULATION_H
 
+#include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Simulator/ProgramWorkload.h"
 #include "meshwright/Simulator/Simulation.h"
 #include "meshwright/Simulator/TextSimulator.h"
@@ -28,12 +29,16 @@ public:
   /// `schedule` is the text of a schedule.json of the module, or empty.
   llvm::Expected<Workload> makeWorkload(mlir::ModuleOp module,
                                         llvm::StringRef schedule = {});
+  /// Of a program that has been exported, maybe with other costs of custom calls.
+  llvm::Expected<Workload> makeWorkload(const PartitionResult &partitioned);
 
   const Device &getDevice() const { return device; }
   /// What had to be guessed, a sentence each.
   llvm::ArrayRef<std::string> getNotes() const { return notes; }
 
 private:
+  llvm::Expected<Workload> makeWorkloadOf(mlir::ModuleOp module,
+                                          ExportedProgram program);
   void addNotes(const ProgramWorkload &made);
 
   Device device;

@@ -7,11 +7,29 @@
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
 #include "meshwright/InitAll.h"
+#include "meshwright/Partitioner/Partitioner.h"
+#include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 using namespace meshwright;
+
+/// Simulates, and writes what becomes of it.
+static llvm::Error run(llvm::Expected<Workload> workload,
+                       const ProgramSimulator &simulator,
+                       SimulationResult &result) {
+  if (!workload)
+    return workload.takeError();
+  llvm::Expected<Simulation> simulation = simulate(*workload, true);
+  if (!simulation)
+    return simulation.takeError();
+  llvm::raw_string_ostream json(result.json), table(result.table);
+  writeJson(*workload, *simulation, json, true);
+  printTable(*workload, *simulation, table);
+  result.notes = simulator.getNotes().vec();
+  return llvm::Error::success();
+}
 
 static llvm::Error run(const SimulationRequest &request,
                        SimulationResult &result) {
@@ -32,19 +50,10 @@ static llvm::Error run(const SimulationRequest &request,
   if (!module)
     return llvm::createStringError(diagnostics);
   llvm::Expected<Workload> workload = simulator->makeWorkload(*module);
-  if (!workload) {
-    std::string error = llvm::toString(workload.takeError());
-    return llvm::createStringError(
-        diagnostics.empty() ? error : error + ": " + diagnostics);
-  }
-  llvm::Expected<Simulation> simulation = simulate(*workload, true);
-  if (!simulation)
-    return simulation.takeError();
-  llvm::raw_string_ostream json(result.json), table(result.table);
-  writeJson(*workload, *simulation, json, true);
-  printTable(*workload, *simulation, table);
-  result.notes = simulator->getNotes().vec();
-  return llvm::Error::success();
+  if (!workload && !diagnostics.empty())
+    return llvm::createStringError(llvm::toString(workload.takeError()) + ": " +
+                                   diagnostics);
+  return run(std::move(workload), *simulator, result);
 }
 
 SimulationResult meshwright::simulateText(const SimulationRequest &request) {
@@ -66,6 +75,32 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
   SimulationResult taken = std::move(*result);
   delete result;
   return taken;
+}
+
+SimulationResult
+meshwright::simulatePartitioning(const SimulationRequest &request,
+                                 TextRequest partitioning) {
+  SimulationResult result;
+  auto simulateProgram = [&](const PartitionResult &partitioned) {
+    llvm::Expected<ProgramSimulator> simulator =
+        makeSimulator(request, parseProfile, parseCompiledMetrics);
+    if (!simulator)
+      return simulator.takeError();
+    return run(simulator->makeWorkload(partitioned), *simulator, result);
+  };
+  partitioning.takeProgram = [&](const PartitionResult &partitioned) {
+    if (llvm::Error error = simulateProgram(partitioned))
+      result.error = llvm::toString(std::move(error));
+    else
+      result.succeeded = true;
+  };
+  // A crash of the simulator is one of the session, which is guarded.
+  TextResult partitioned = partitionText(partitioning);
+  if (!partitioned.succeeded) {
+    result.succeeded = false;
+    result.error = describeErrors(partitioned.diagnostics);
+  }
+  return result;
 }
 
 std::optional<std::string> meshwright::makeProfile(const std::string &recording,

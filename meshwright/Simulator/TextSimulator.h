@@ -39,6 +39,14 @@ struct SimulationResult {
 
 SimulationResult simulateText(const SimulationRequest &request);
 
+struct TextRequest;
+
+/// The same of a program that is partitioned first, whose text is not made: of a large one,
+/// few microbatches are, as its request allows for (Partitioner/TextPartitioner.h). The
+/// other request has no program.
+SimulationResult simulatePartitioning(const SimulationRequest &request,
+                                      TextRequest partitioning);
+
 /// The short form of a recording, both as JSON (Cost/Profile.h); none, and an error,
 /// if the text is no recording.
 std::optional<std::string> makeProfile(const std::string &recording,

@@ -144,9 +144,10 @@ class Session:
 
 
 def partition(module: str | bytes, request: Mapping[str, Any]) -> Any:
-    """All steps of a session, without rules; see there."""
+    """All steps of a session, without rules, a large program by few microbatches; see
+    there."""
     session = Session(module)
-    session.import_program(request)
+    session.import_program(request, repeats=True)
     return session.finish()
 
 

@@ -148,7 +148,7 @@ def _compile(
         ).fit()
         figures = {"target": target.name if target else "", **fit.as_json()}
         text, _, _ = native.extension().simulate(
-            parted.bytecode,
+            parted,
             target.entry if target else "cpu",
             "",
             list(costs),

@@ -219,7 +219,7 @@ def device_of(compiled: Compiled) -> str:
 
 
 def simulate(
-    module: bytes,
+    made: Any,
     device: str | os.PathLike,
     profile: str | os.PathLike | Recording | None,
     costs: Sequence[str],
@@ -227,11 +227,11 @@ def simulate(
     compiled: str | os.PathLike | Compiled | None = None,
     overlap: str = "pairs",
 ) -> Simulation:
-    """Simulates the bytecode of a partitioned module; see `Lowered.simulate`."""
+    """Simulates what the compiler made of a module; see `Lowered.simulate`."""
     if overlap not in ("pairs", "none"):
         raise ValueError(f"overlap is {overlap!r}; expected 'pairs' or 'none'")
     text, table, notes = extension().simulate(
-        module,
+        made,
         os.fspath(device),
         _text_of(profile, Recording, Recording.to_profile),
         several("simulate", "costs", costs),

@@ -392,8 +392,8 @@ class Lowered(jax.stages.Lowered):
                 for found in mesh.devices.flat
             }
             processes = max(1, min(len(indices), len(self.topology)))
-        module = self.partitioning_result.module_bytecode
-        return simulate(module, device, profile, costs, processes, compiled, overlap)
+        made = self.partitioning_result._made
+        return simulate(made, device, profile, costs, processes, compiled, overlap)
 
     @at_users_line
     def draw(

@@ -101,10 +101,10 @@ def lower(monkeypatch, most, kind, schedule, stages, meshes, microbatches, **opt
 
 def check(monkeypatch, *program, **options):
     """That the result is that of the whole program, made of few microbatches."""
-    whole, ours = (
-        lower(monkeypatch, most, *program, **options).partitioning_result
-        for most in (0, 1)
-    )
+    lowered = [lower(monkeypatch, most, *program, **options) for most in (0, 1)]
+    whole, ours = (each.partitioning_result for each in lowered)
+    simulated = [each.simulate("h100").as_text() for each in lowered]
+    assert simulated[0] == simulated[1]
     assert ours._made.is_repeated
     assert not whole._made.is_repeated
     assert ours.program_text == whole.program_text
