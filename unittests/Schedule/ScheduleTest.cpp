@@ -126,7 +126,10 @@ TEST(ScheduleTest, ThePlanTellsWhetherBackwardWorkRunsLastFirst) {
           order.push_back(action.microbatch);
     if (schedule->backwardRunsLastFirst)
       std::reverse(order.begin(), order.end());
-    EXPECT_TRUE(llvm::is_sorted(order)) << schedule->name.str();
+    EXPECT_TRUE(llvm::is_sorted(order))
+        << schedule->name.str()
+        << ": its backward work is in the other order than "
+           "backwardRunsLastFirst says";
   }
 }
 
