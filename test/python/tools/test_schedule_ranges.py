@@ -5,6 +5,7 @@ import json
 import re
 
 import jax
+import jax.numpy as jnp
 import jsonschema
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from meshwright.runtime.program.schedule_ranges import (
     read_text,
     write_out,
 )
+from support.schedule_training import make_meshes, stage_config
 from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
@@ -265,6 +267,92 @@ def test_large_programs_come_from_the_compiler_in_ranges():
     found, total = compiled(jax.device_put(x, sharding))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     np.testing.assert_allclose(total, expected.sum(), rtol=1e-5)
+
+
+def lower_step(counters, odd=None):
+    """A step with these counters; in one microbatch the middle stage is another."""
+
+    def step(weights, batch):
+        total = jax.tree.map(jnp.zeros_like, weights)
+        for position, counter in enumerate(counters):
+            of_stage = [jnp.tanh, jnp.cos if position == odd else jnp.tanh, jnp.sum]
+
+            def loss(weights, x, of_stage=of_stage):
+                for number, (w, of) in enumerate(zip(weights, of_stage, strict=True)):
+                    named = mw.named_computation(
+                        lambda w, x, of=of: of(x @ w), name=f"stage{number}"
+                    )
+                    x = named(w, x)
+                return x
+
+            call = mw.call(jax.grad(loss), call_counter=counter)
+            total = jax.tree.map(jnp.add, total, call(weights, batch[position]))
+        return total
+
+    config = stage_config(
+        "1F1B",
+        make_meshes([1, 1, 1]),
+        3,
+        {},
+        pipeline_schedule=mw.get_pipeline_schedule("1F1B"),
+    )
+    weights = [jax.ShapeDtypeStruct((4, 4), jnp.float32)] * 3
+    batch = jax.ShapeDtypeStruct((len(counters), 2, 4), jnp.float32)
+    return mw.jit(step, config).lower(weights, batch)
+
+
+@pytest.fixture
+def programs(tools, tmp_path):
+    """Version 1 of a step, and version 2."""
+
+    def partition(*args):
+        (tmp_path / "step.mlir").write_text(lower_step(*args).as_text("stablehlo"))
+        meshes = {f"m{i}": {"x": 1} for i in range(3)}
+        config = {
+            "topology": meshes,
+            "assignment": {f"stage{i}": [f"m{i}", i] for i in range(3)},
+            "options": {
+                "mpmd_infer_transfers": True,
+                "mpmd_pipeline_schedule": "1F1B",
+            },
+        }
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        for form in ("flat", "ranges"):
+            tools.check(
+                "meshwright",
+                "partition",
+                tmp_path / "step.mlir",
+                f"--config={tmp_path / 'config.json'}",
+                f"--schedule-json={form}",
+                f"-o={tmp_path / form}",
+            )
+        return read(tmp_path / "flat"), read(tmp_path / "ranges")
+
+    return partition
+
+
+def test_counters_may_have_holes(programs):
+    """Only names of fragments and the counters of items differ."""
+    alike, _ = programs(range(8))
+    flat, ranged = programs([0, 1, 2, 4, 5, 6, 7, 9])
+    assert write_out(ranged) == flat
+    assert len(flat["fragments"]) == len(alike["fragments"])
+    for mesh, other in zip(flat["meshes"], alike["meshes"], strict=True):
+        assert len(mesh["items"]) == len(other["items"]) > 8
+
+
+def test_a_microbatch_that_differs_has_programs_of_its_own_where_it_does(programs):
+    alike, _ = programs(range(8))
+    flat, ranged = programs(range(8), 4)
+    assert write_out(ranged) == flat
+    own = len(flat["fragments"]) - len(alike["fragments"])
+    assert own == 2  # The forward of the middle stage, and its backward.
+    assert [f["mesh"] for f in flat["fragments"]].count("m1") == own + 3
+
+
+def test_a_counter_that_two_calls_have_is_refused():
+    with pytest.raises(RuntimeError, match="two calls have the call_counter 3"):
+        lower_step([0, 1, 2, 3, 3, 4, 5, 6])
 
 
 def test_size_grows_with_what_is_distinct(exported):
