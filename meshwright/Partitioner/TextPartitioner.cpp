@@ -241,6 +241,7 @@ struct TextSession::State {
       true; ///< Few microbatches may be fewer than fill the pipeline.
   std::string wholeConfig; ///< Of a program that is repeated.
   std::string whyWhole;    ///< Why a large one is not.
+  int64_t numItems = 0;    ///< About how many that one has.
   const std::vector<std::string> *mergeRules = nullptr,
                                  *scheduleRules = nullptr;
   TextResult result;
@@ -279,12 +280,13 @@ static void warnOfIdleSchedule(ModuleOp module, const ConfigOptions &options) {
             {"reason", noStages ? "no_stages" : "no_counters"}});
 }
 
-static void remarkOnWhole(ModuleOp module, StringRef why) {
+static void remarkOnWhole(ModuleOp module, int64_t numItems, StringRef why) {
   remark::missed(
       module.getLoc(),
       remark::RemarkOpts::name("not repeated").category("microbatches"))
-      << "all microbatches are partitioned one by one, which takes longer than "
-         "to repeat a few: "
+      << "about " << std::to_string(numItems)
+      << " calls and transfers are partitioned, those of all microbatches "
+         "instead of those of a few: "
       << why.str();
 }
 
@@ -309,6 +311,7 @@ bool TextSession::State::import() {
   mostItems = request->mostItems;
   if (mostItems > 0 && request->phases == kTextAll && diagnostics.empty()) {
     std::string whyNot;
+    numItems = Repetition::countItems(*module, *config);
     repetition =
         Repetition::begin(*module, *config, mostItems, mayOrder, whyNot);
     if (mayOrder || repetition) // Else the first reason is the one that counts.
@@ -329,7 +332,7 @@ bool TextSession::State::import() {
   }
   partitioning = std::move(*begun);
   if (!whyWhole.empty() && !repetition)
-    remarkOnWhole(*module, whyWhole);
+    remarkOnWhole(*module, numItems, whyWhole);
   if (phases.contains(Phase::Import)) // By now all calls are inlined.
     result.fragmentInfos = collectInfos(*module);
   return true;

@@ -11,24 +11,33 @@
 using namespace mlir;
 using namespace meshwright;
 
+static int64_t countMicrobatches(func::FuncOp function) {
+  int64_t microbatches = 0;
+  for (auto loop : function.getOps<mpmd::ForOp>())
+    microbatches += loop.getIterations();
+  return microbatches;
+}
+
+int64_t Repetition::countItems(ModuleOp module, const PartitionConfig &config) {
+  auto function = module.lookupSymbol<func::FuncOp>(config.function);
+  if (!function || function.isExternal())
+    return 0;
+  return RepeatPlan::countItems(config, countMicrobatches(function));
+}
+
 std::optional<Repetition> Repetition::begin(ModuleOp module,
                                             PartitionConfig &config,
                                             int64_t mostItems, bool mayOrder,
                                             std::string &whyNot) {
+  if (countItems(module, config) <= mostItems)
+    return std::nullopt;
   auto function = module.lookupSymbol<func::FuncOp>(config.function);
-  if (!function || function.isExternal())
-    return std::nullopt;
-  int64_t microbatches = 0;
-  for (auto loop : function.getOps<mpmd::ForOp>())
-    microbatches += loop.getIterations();
-  if (RepeatPlan::countItems(config, microbatches) <= mostItems)
-    return std::nullopt;
   std::optional<MicrobatchLoop> loop =
       MicrobatchLoop::find(function, config, whyNot);
   if (!loop)
     return std::nullopt;
   std::optional<RepeatPlan> plan =
-      RepeatPlan::find(config, microbatches, mayOrder, whyNot);
+      RepeatPlan::find(config, countMicrobatches(function), mayOrder, whyNot);
   if (!plan)
     return std::nullopt;
   Repetition found(std::move(*plan), config);

@@ -17,6 +17,10 @@ namespace meshwright {
 
 class Repetition {
 public:
+  /// About how many items a program has: 0 if it has no loop of microbatches.
+  static int64_t countItems(mlir::ModuleOp module,
+                            const PartitionConfig &config);
+
   /// Makes the program one of a few microbatches, and the configuration fit it; none if it
   /// has no more items than that, or if they cannot be repeated, which `whyNot` says the
   /// reason for; the program is then as it was. `mayOrder` is whether the few may be fewer

@@ -185,6 +185,7 @@ def test_what_does_not_fit_is_partitioned_as_a_whole(
     assert results[0].program_text == results[1].program_text
     (remark,) = (r for r in ours.remarks if r.kind == "microbatches")
     assert reason in str(remark)
+    assert "about 190 calls and transfers" in str(remark)
     assert not [r for r in whole.remarks if r.kind == "microbatches"]
 
 
