@@ -14,6 +14,7 @@ import time
 import jax
 import pytest
 from meshwright.elastic import ProcessFailure
+from meshwright.runtime.processes.arrivals import Arrivals
 from meshwright.runtime.processes.awake import Clock
 from meshwright.runtime.processes.members import Members, close_connections
 from meshwright.runtime.processes.watchdog import Watchdog
@@ -154,11 +155,19 @@ def test_connections_are_closed_by_their_address_and_no_others():
 def test_what_arrives_while_others_regroup_ends_no_thread():
     world = object.__new__(World)
     world.members, world.device = Members(2, True), jax.devices()[0]
-    world._server, world._arrivals = None, queue.SimpleQueue()
-    for found in ((collections.deque(), 5, 0), (collections.deque(), 6, 1), None):
-        world._arrivals.put(found)
-    world._watch_arrivals()
-    assert world._arrivals.empty()
+    world._server, found = None, []
+
+    def acknowledge(*number):
+        found.append(number)
+        world._acknowledge(*number)
+
+    world.arrivals = Arrivals(acknowledge)
+    for number in (5, 6):
+        world.acknowledge(collections.deque(), number)
+        world.members.generation += 1
+    world.arrivals.start()
+    world.arrivals.end(LIMIT)
+    assert found == [(5, 0), (6, 1)]
 
 
 _opened = contextlib.ExitStack()

@@ -29,6 +29,8 @@ from ..program.steps import Issue, Step
 # target device); an id is used up long before the number of the run starts again.
 _RUNS = 1 << 16
 _WINDOW_PIECES = 256
+# So much may be kept somewhat longer than until it is here.
+_SMALL_BYTES = 1 << 20
 
 
 class Channel:
@@ -115,16 +117,18 @@ class Channel:
         while arrays and (arrays[0].is_deleted() or arrays[0].is_ready()):
             arrays.popleft()
         arrays.append(array)
+        window.taken += size
         if window.add(size, self.world.window_bytes):
             number = self._acknowledgement(window.count, process)
-            self.world.await_arrival(window.take(), number)
+            self.world.acknowledge(window.take(), number)
         return array
 
     def end_run(self) -> None:
         """Lets go of what is still on its way: who reads it may be done first."""
         for window in self._received.values():
             if window.arrays:
-                self.world.await_arrival(window.take())
+                is_small, arrivals = window.taken < _SMALL_BYTES, self.world.arrivals
+                (arrivals.keep if is_small else arrivals.await_all)(window.take())
 
     def _acknowledgement(self, window: int, sender: int) -> int:
         return self._run_base(window) + self._acknowledge + sender
@@ -136,15 +140,18 @@ class _Window:
 
     Attributes:
       arrays: what may not have arrived yet; nothing else is kept alive.
+      taken: bytes of what has been among them.
     """
 
     count: int = 0
     pieces: int = 0
     bytes: int = 0
     arrays: collections.deque = field(default_factory=collections.deque)
+    taken: int = 0
 
     def take(self) -> collections.deque:
         arrays, self.arrays = self.arrays, collections.deque()
+        self.taken = 0
         return arrays
 
     def add(self, size: int, limit: int) -> bool:

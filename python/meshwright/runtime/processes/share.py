@@ -42,6 +42,7 @@ class Share:
         self._meshes: Mapping[str, ProgramMesh] = planner.meshes
         self._processes = {name: m.processes for name, m in planner.meshes.items()}
         self._generation = world.members.generation
+        self._checked: int | None = None  # In which generation this was found to run.
         world.members.note_meshes(self._processes)
         self._channel = Channel(
             world,
@@ -61,7 +62,11 @@ class Share:
 
     def start_run(self) -> None:
         """Called before the steps of a run are issued; the same run everywhere."""
-        self.world.members.check_program(self._processes, self._generation)
+        members = self.world.members
+        if members.generation != self._checked:
+            generation = members.generation
+            members.check_program(self._processes, self._generation)
+            self._checked = generation
         self._channel.next_run()
         self._at = self._plan.steps[0] if self._plan.steps else None
 

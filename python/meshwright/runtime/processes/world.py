@@ -14,9 +14,7 @@ import contextlib
 import ipaddress
 import itertools
 import os
-import queue
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -27,6 +25,7 @@ import numpy as np
 from ...core import ending
 from ...jaxapi import runtime as jax_runtime
 from . import exits
+from .arrivals import Arrivals
 from .awake import clock
 from .failures import ProcessError as ProcessError
 from .failures import ProcessFailure, note_first
@@ -59,6 +58,7 @@ class World:
         acknowledgements; up to three times as many are on offer.
       left: whether this process has left the others.
       watchdog: this process's connection to it (watch.py); None without one.
+      arrivals: keeps arrays of other processes until they are here.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class World:
         self.device = jax.local_devices()[0]
         self.left = False
         self.watchdog: Any = None
-        self._arrivals: queue.SimpleQueue = queue.SimpleQueue()
-        self._watcher: threading.Thread | None = None
+        self.arrivals = Arrivals(self._acknowledge)
+        self._token: jax.Array | None = None
         self._expected: collections.deque = collections.deque()
         self._client = jax_runtime.coordination_client()
         self._server: Any = None
@@ -324,11 +324,7 @@ class World:
         )
         self._addresses.add(self._server.address())
         self.put(self._address_key(self.process), self._server.address().encode())
-        if self._watcher is None:
-            self._watcher = threading.Thread(
-                target=self._watch_arrivals, daemon=True, name="meshwright-arrivals"
-            )
-            self._watcher.start()
+        self.arrivals.start()
 
     def _address_key(self, process: int) -> str:
         return f"transfer/{self.members.generation}/{process}"
@@ -370,15 +366,18 @@ class World:
             expected.popleft()
         expected.append(token)
 
-    def await_arrival(
-        self, arrays: collections.deque, number: int | None = None
-    ) -> None:
-        """Keeps arrays until they are here; does not wait.
+    def acknowledge(self, arrays: collections.deque, number: int) -> None:
+        """Offers a token under an id once arrays are here; does not wait."""
+        self.arrivals.await_all(arrays, number, self.members.generation)
 
-        Args:
-          number: an id under which a token is offered then.
-        """
-        self._arrivals.put((arrays, number, self.members.generation))
+    def _acknowledge(self, number: int, generation: int) -> None:
+        # What is offered to an older generation is late, and no error.
+        server = self._server
+        if server is None or generation != self.members.generation:
+            return
+        if self._token is None:
+            self._token = jax.device_put(np.zeros(1, np.uint8), self.device)
+        server.await_pull(number, [self._token])
 
     def leave(self) -> None:
         """A barrier: waits until all processes have called it.
@@ -390,7 +389,7 @@ class World:
             return
         self.left, deadline = True, time.monotonic() + self.timeout
         # What this process pulls has to be here before the others may go.
-        self._end_watcher(self.timeout)
+        self._end_arrivals(self.timeout)
         try:
             self.put(f"{self._end_key}/{self.process}", b"1")
             self._await_end(deadline)
@@ -442,18 +441,11 @@ class World:
     def give_up(self) -> None:
         """Leaves at once, after an error."""
         self.left = True
-        self._end_watcher(_GIVE_UP_SECONDS)
+        self._end_arrivals(_GIVE_UP_SECONDS)
 
-    def _end_watcher(self, seconds: float) -> None:
-        """Ends the thread when everything has arrived, or abandons it.
-
-        Python unwinds a thread that is left when it wants the GIL back, and C++ code
-        of JAX that is unwound aborts the process.
-        """
-        if self._watcher is not None:
-            self._arrivals.put((self._expected, None, 0))
-            self._arrivals.put(None)
-            self._watcher.join(seconds)
+    def _end_arrivals(self, seconds: float) -> None:
+        self.arrivals.await_all(self._expected)
+        self.arrivals.end(seconds)
 
     def _not_at_end(self) -> list[int]:
         with contextlib.suppress(jax.errors.JaxRuntimeError):
@@ -461,21 +453,6 @@ class World:
             there = {int(key.rpartition("/")[2]) for key, _ in found}
             return sorted(set(self.members.processes) - there)
         return []
-
-    def _watch_arrivals(self) -> None:
-        token = jax.device_put(np.zeros(1, np.uint8), self.device)
-        while (found := self._arrivals.get()) is not None:
-            arrays, number, generation = found
-            while arrays:
-                # Donated by now: a computation uses it. In error: its user
-                # gets the error, and the sender must not wait.
-                with contextlib.suppress(RuntimeError):
-                    arrays.popleft().block_until_ready()
-            # What is offered to an older generation is late, and no error.
-            server = self._server
-            is_wanted = number is not None and generation == self.members.generation
-            if is_wanted and server is not None:
-                server.await_pull(number, [token])
 
 
 _world: World | None = None
