@@ -11,9 +11,11 @@
 #include "meshwright/Text/PlainJson.h"
 #include "meshwright/Text/ScheduleRanges.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include <algorithm>
+#include <optional>
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -31,21 +33,24 @@ struct Item {
 
 class ProgramReader {
 public:
-  ProgramReader(const json::Object &program, Drawing &drawing)
-      : program(program), drawing(drawing) {}
+  /// `written` has the items of a program of version 2.
+  ProgramReader(const json::Object &program, const WrittenSchedule *written,
+                Drawing &drawing)
+      : program(program), written(written), drawing(drawing) {}
 
   bool read(json::Path path);
 
 private:
   bool readMeshes(json::Path path);
   bool readFragments(json::Path path);
-  bool readItem(const json::Value &value, json::Path path);
+  bool readItems(json::Path path);
   bool parseItem(const json::Value &value, Item &item, json::Path path);
   bool findMesh(const std::string &name, uint32_t &mesh, json::Path path);
   bool addBar(const Item &item, json::Path path);
   void finish();
 
   const json::Object &program;
+  const WrittenSchedule *written;
   Drawing &drawing;
   llvm::StringMap<uint32_t> meshes;
   std::vector<std::string> fragments;
@@ -99,19 +104,20 @@ bool ProgramReader::parseItem(const json::Value &value, Item &item,
   if (!members || !members.map("kind", item.kind))
     return false;
   item.isOverlapped = value.getAsObject()->get("overlapped") != nullptr;
+  bool hasValues = !written;
   if (item.kind == "call")
     return members.map("mesh", item.mesh) &&
            members.map("fragment", item.fragment) &&
            members.map("origins", item.origins) &&
-           members.map("operands", item.operands) &&
-           members.map("results", item.results);
+           (!hasValues || (members.map("operands", item.operands) &&
+                           members.map("results", item.results)));
   if (item.kind != "transfer")
     return failAt(path.field("kind"), "expected call or transfer");
   item.operands.resize(1);
   item.results.resize(1);
   return members.map("from", item.source) && members.map("to", item.mesh) &&
-         members.map("operand", item.operands[0]) &&
-         members.map("result", item.results[0]) &&
+         (!hasValues || (members.map("operand", item.operands[0]) &&
+                         members.map("result", item.results[0]))) &&
          members.map("bytes", item.bytes);
 }
 
@@ -175,9 +181,28 @@ bool ProgramReader::addBar(const Item &item, json::Path path) {
   return true;
 }
 
-bool ProgramReader::readItem(const json::Value &value, json::Path path) {
-  Item item;
-  return parseItem(value, item, path) && addBar(item, path);
+bool ProgramReader::readItems(json::Path path) {
+  if (written) {
+    for (auto [index, each] : llvm::enumerate(written->items)) {
+      Item item;
+      if (!parseItem(*each.common, item, path.index(index)))
+        return false;
+      item.operands = each.operands;
+      auto results = llvm::seq<int64_t>(each.firstResult,
+                                        each.firstResult + each.numResults);
+      item.results.assign(results.begin(), results.end());
+      if (!addBar(item, path.index(index)))
+        return false;
+    }
+    return true;
+  }
+  for (auto [index, each] : llvm::enumerate(*program.getArray("items"))) {
+    Item item;
+    if (!parseItem(each, item, path.index(index)) ||
+        !addBar(item, path.index(index)))
+      return false;
+  }
+  return true;
 }
 
 void ProgramReader::finish() {
@@ -199,35 +224,33 @@ void ProgramReader::finish() {
 
 bool ProgramReader::read(json::Path path) {
   const json::Array *values = program.getArray("values");
-  const json::Array *items = program.getArray("items");
-  if (!values || !items)
+  if (!written && (!values || !program.getArray("items")))
     return failAt(path.field(values ? "items" : "values"), "expected a list");
-  writers.assign(values->size(), Drawing::kNone);
-  if (!readMeshes(path) || !readFragments(path))
+  writers.assign(written ? written->numValues : values->size(), Drawing::kNone);
+  if (!readMeshes(path) || !readFragments(path) ||
+      !readItems(path.field("items")))
     return false;
-  json::Path entries = path.field("items");
-  for (auto [index, item] : llvm::enumerate(*items))
-    if (!readItem(item, entries.index(index)))
-      return false;
   finish();
   return true;
 }
 
 llvm::Expected<Drawing> meshwright::readProgram(const json::Value &value) {
   auto version = value.getAsObject()->getInteger("version");
+  std::optional<WrittenSchedule> written;
   if (version == 2) {
-    llvm::Expected<json::Value> written = writeOutSchedule(value);
-    if (!written)
-      return written.takeError();
-    return readProgram(*written);
-  }
-  if (version != 1)
+    llvm::Expected<WrittenSchedule> read = writeOutSchedule(value);
+    if (!read)
+      return read.takeError();
+    written = std::move(*read);
+  } else if (version != 1)
     return llvm::createStringError("expected version 1 or 2; partition the "
                                    "program again with this release");
   Drawing drawing;
   drawing.inSeconds = false;
   json::Path::Root root("schedule");
-  if (!ProgramReader(*value.getAsObject(), drawing).read(root))
+  if (!ProgramReader(*value.getAsObject(), written ? &*written : nullptr,
+                     drawing)
+           .read(root))
     return root.getError();
   return drawing;
 }

@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 
 using namespace meshwright;
 namespace json = llvm::json;
@@ -17,12 +18,10 @@ static llvm::Error fail(const llvm::Twine &message) {
   return llvm::createStringError(message);
 }
 
-static llvm::Error readMesh(const json::Object &object,
-                            ExportedProgram::Mesh &mesh, size_t numItems) {
-  std::string name = toUtf8(mesh.name);
-  if (object.getString("name") != llvm::StringRef(name))
-    return fail("expected mesh \"" + name + "\" at its position in \"meshes\"");
-  const json::Array *list = object.getArray("items");
+/// The positions of items in a list.
+static llvm::Expected<std::vector<unsigned>>
+readItems(const json::Object &mesh, const std::string &name, size_t numItems) {
+  const json::Array *list = mesh.getArray("items");
   if (!list)
     return fail("mesh \"" + name + "\": expected a list of \"items\"");
   std::vector<unsigned> items;
@@ -37,6 +36,13 @@ static llvm::Error readMesh(const json::Object &object,
                         name, numItems - 1));
     items.push_back(*item);
   }
+  return std::move(items);
+}
+
+/// Gives a mesh its items in another order.
+static llvm::Error setItems(std::vector<unsigned> items,
+                            const std::string &name,
+                            ExportedProgram::Mesh &mesh) {
   std::vector<unsigned> expected = mesh.items, found = items;
   llvm::sort(expected);
   llvm::sort(found);
@@ -65,26 +71,41 @@ llvm::Error meshwright::readOrder(llvm::StringRef text,
   if (!object || !object->get("version"))
     return fail("expected what meshwright partition writes, an object with a "
                 "\"version\"");
+  std::optional<WrittenSchedule> written;
   if (object->getInteger("version") == 2) {
-    value = writeOutSchedule(*value);
-    if (!value)
-      return value.takeError();
-    object = value->getAsObject();
-  }
-  if (object->getInteger("version") != 1)
+    llvm::Expected<WrittenSchedule> read = writeOutSchedule(*value);
+    if (!read)
+      return read.takeError();
+    written = std::move(*read);
+  } else if (object->getInteger("version") != 1)
     return fail("has a version other than 1 and 2, which this release reads; "
                 "partition the program again with this release");
   const json::Array *items = object->getArray("items");
   const json::Array *meshes = object->getArray("meshes");
-  if (!items || items->size() != program.items.size() || !meshes ||
+  size_t numItems = written ? written->items.size() : items ? items->size() : 0;
+  if (!items || numItems != program.items.size() || !meshes ||
       meshes->size() != program.meshes.size())
     return fail("is of another program than the partitioned module beside it; "
                 "partition the program again");
-  for (auto [entry, mesh] : llvm::zip(*meshes, program.meshes)) {
+  for (auto [index, entry] : llvm::enumerate(*meshes)) {
     const json::Object *found = entry.getAsObject();
     if (!found)
       return fail("expected an object for each mesh");
-    if (llvm::Error error = readMesh(*found, mesh, items->size()))
+    ExportedProgram::Mesh &mesh = program.meshes[index];
+    std::string name = toUtf8(mesh.name);
+    if (found->getString("name") != llvm::StringRef(name))
+      return fail("expected mesh \"" + name +
+                  "\" at its position in \"meshes\"");
+    std::vector<unsigned> ordered;
+    if (written) {
+      llvm::append_range(ordered, written->ofMeshes[index]);
+    } else {
+      auto read = readItems(*found, name, numItems);
+      if (!read)
+        return read.takeError();
+      ordered = std::move(*read);
+    }
+    if (llvm::Error error = setItems(std::move(ordered), name, mesh))
       return error;
   }
   return llvm::Error::success();

@@ -246,51 +246,40 @@ static bool writeOutNumber(const json::Value &number, json::Path path,
 }
 
 namespace {
-/// Writes out values and items.
+/// Writes out items, and which of them each mesh has.
 class ScheduleWriter {
 public:
   ScheduleWriter(const json::Value &schedule, json::Path path)
       : schedule(schedule, path) {}
 
-  bool write(json::Object &result);
+  bool write(WrittenSchedule &result);
 
 private:
   /// Items that have the same class.
   struct ItemClass {
-    const json::Object *common = nullptr;
-    const json::Array *results = nullptr; ///< Their classes.
-    std::vector<int64_t> items;           ///< Their positions.
-    int64_t firstValue = 0; ///< Of those of its items, in the file.
+    const json::Value *common = nullptr;
+    size_t numResults = 0;
+    std::vector<int64_t> items; ///< Their positions.
+    int64_t firstValue = 0;     ///< Of those of its items, in the file.
   };
 
   bool readClasses();
-  bool readOrder();
-  bool addValues(json::Object &result);
-  bool addItems(json::Object &result);
+  bool readOrder(WrittenSchedule &result);
+  bool addItems(WrittenSchedule &result);
   bool addItem(const json::Value &entry, json::Path path, int64_t time,
-               const ItemClass &itsClass, int64_t position, json::Array &items);
-  bool addOutput(JsonMembers &output, json::Object &written);
+               const ItemClass &itsClass, WrittenSchedule &result,
+               int64_t position);
   bool readNumbers(JsonMembers &members, llvm::StringRef key,
                    std::vector<int64_t> &numbers, int64_t time = 0);
-  bool writeOutValues(JsonMembers &members, llvm::StringRef key,
-                      std::vector<int64_t> &values, int64_t time);
-  std::optional<int64_t> findValue(int64_t number) const;
-  bool addPositions(JsonMembers &members, llvm::StringRef key,
-                    json::Object &result);
-  bool addValue(const json::Value *number, json::Path path,
-                json::Array &values);
-  bool addSlots(JsonMembers &fragment, llvm::StringRef key,
-                json::Object &written);
-  bool
-  addList(llvm::StringRef key, json::Object &result,
-          llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry);
+  std::optional<int64_t> findValue(int64_t number,
+                                   const WrittenSchedule &result) const;
+  bool addPositions(const json::Value &mesh, json::Path path,
+                    WrittenSchedule &result);
 
   JsonMembers schedule;
-  const json::Array *valueClasses = nullptr, *slotClasses = nullptr;
   std::vector<ItemClass> itemClasses;
-  std::vector<int64_t> order;       ///< The class of each item.
-  std::vector<int64_t> firstValues; ///< The first value of each item.
-  int64_t numInputs = 0, numValues = 0;
+  std::vector<int64_t> order; ///< The class of each item.
+  int64_t numInputs = 0;
   int64_t numbersLeft = kMaxNumbers;
 };
 } // namespace
@@ -308,62 +297,26 @@ bool ScheduleWriter::readNumbers(JsonMembers &members, llvm::StringRef key,
              });
 }
 
-static json::Array makeArray(llvm::ArrayRef<int64_t> numbers) {
-  json::Array array;
-  for (int64_t number : numbers)
-    array.push_back(number);
-  return array;
-}
-
-static const json::Value *findClass(const json::Array &classes,
-                                    const json::Value *number,
-                                    json::Path path) {
-  std::optional<int64_t> index = number ? number->getAsInteger() : std::nullopt;
-  if (index && *index >= 0 && *index < static_cast<int64_t>(classes.size()))
-    return &classes[*index];
-  path.report("expected the index of one of \"classes\"");
-  return nullptr;
-}
-
-bool ScheduleWriter::addValue(const json::Value *number, json::Path path,
-                              json::Array &values) {
-  const json::Value *found = findClass(*valueClasses, number, path);
-  if (!found)
-    return false;
-  if (--numbersLeft < 0)
-    return failAt(path, "expected at most 32 million numbers and values when "
-                        "ranges are written out");
-  values.push_back(*found);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Classes and orders
-//===----------------------------------------------------------------------===//
-
 bool ScheduleWriter::readClasses() {
   const json::Value *found = schedule.find("classes");
   if (!found)
     return schedule.fail("classes", "expected an object");
   JsonMembers classes(*found, schedule.getPath("classes"));
-  const json::Array *list = nullptr;
-  if (!classes || !(valueClasses = classes.readArray("values")) ||
-      !(slotClasses = classes.readArray("slots")) ||
-      !(list = classes.readArray("items")))
-    return false;
-  for (auto [index, entry] : llvm::enumerate(*list)) {
+  return classes && classes.read("items", [&](const json::Value &entry,
+                                              json::Path path) {
     ItemClass &added = itemClasses.emplace_back();
-    added.common = entry.getAsObject();
-    added.results = added.common ? added.common->getArray("results") : nullptr;
-    if (!added.results)
-      return failAt(classes.getPath("items").index(index),
-                    "expected a class that has \"results\"");
-  }
-  return true;
+    added.common = &entry;
+    const json::Object *object = entry.getAsObject();
+    const json::Array *results = object ? object->getArray("results") : nullptr;
+    if (!results)
+      return failAt(path, "expected a class that has \"results\"");
+    added.numResults = results->size();
+    return true;
+  });
 }
 
 /// Finds which items have which class, and their values.
-bool ScheduleWriter::readOrder() {
+bool ScheduleWriter::readOrder(WrittenSchedule &result) {
   const json::Array *inputs = schedule.readArray("inputs");
   const json::Array *list = schedule.readArray("order");
   json::Path path = schedule.getPath("order");
@@ -375,26 +328,28 @@ bool ScheduleWriter::readOrder() {
             return writeOutNumber(number, here, time, order);
           }))
     return false;
-  numInputs = numValues = inputs->size();
+  numInputs = result.numValues = inputs->size();
   for (auto [position, number] : llvm::enumerate(order)) {
     if (number < 0 || number >= static_cast<int64_t>(itemClasses.size()))
       return failAt(path, "expected the index of one of \"classes\"");
     ItemClass &itsClass = itemClasses[number];
     itsClass.items.push_back(position);
-    firstValues.push_back(numValues);
-    numValues += itsClass.results->size();
+    result.items.push_back(
+        {itsClass.common, {}, result.numValues, itsClass.numResults});
+    result.numValues += itsClass.numResults;
   }
   int64_t next = numInputs;
   for (ItemClass &itsClass : itemClasses) {
     itsClass.firstValue = next;
-    next += itsClass.items.size() * itsClass.results->size();
+    next += itsClass.items.size() * itsClass.numResults;
   }
   return true;
 }
 
 /// The value that has a number in the file; none if it is of no value.
-std::optional<int64_t> ScheduleWriter::findValue(int64_t number) const {
-  if (number < 0 || number >= numValues)
+std::optional<int64_t>
+ScheduleWriter::findValue(int64_t number, const WrittenSchedule &result) const {
+  if (number < 0 || number >= result.numValues)
     return std::nullopt;
   if (number < numInputs)
     return number;
@@ -403,116 +358,39 @@ std::optional<int64_t> ScheduleWriter::findValue(int64_t number) const {
         return number < itsClass.firstValue;
       }));
   int64_t index = number - itsClass.firstValue,
-          numResults = itsClass.results->size();
-  return firstValues[itsClass.items[index / numResults]] + index % numResults;
-}
-
-bool ScheduleWriter::writeOutValues(JsonMembers &members, llvm::StringRef key,
-                                    std::vector<int64_t> &values,
-                                    int64_t time) {
-  if (!readNumbers(members, key, values, time))
-    return false;
-  for (int64_t &value : values) {
-    std::optional<int64_t> found = findValue(value);
-    if (!found)
-      return members.fail(key, "expected numbers of values");
-    value = *found;
-  }
-  return true;
-}
-
-/// Writes a list of classes as positions of items: of each class those that come next.
-bool ScheduleWriter::addPositions(JsonMembers &members, llvm::StringRef key,
-                                  json::Object &result) {
-  std::vector<int64_t> numbers, numSeen(itemClasses.size());
-  if (!readNumbers(members, key, numbers))
-    return false;
-  for (int64_t &number : numbers) {
-    if (number < 0 || number >= static_cast<int64_t>(itemClasses.size()))
-      return members.fail(key, "expected the index of one of \"classes\"");
-    llvm::ArrayRef<int64_t> items = itemClasses[number].items;
-    int64_t place = numSeen[number]++;
-    if (place >= static_cast<int64_t>(items.size()))
-      return members.fail(key, "expected each class at most as often as it is "
-                               "in \"order\"");
-    number = items[place];
-  }
-  result[key] = makeArray(numbers);
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Items
-//===----------------------------------------------------------------------===//
-
-bool ScheduleWriter::addValues(json::Object &result) {
-  json::Array values;
-  auto addInput = [&](JsonMembers &input, json::Object &written) {
-    written.erase("class");
-    return addValue(input.find("class"), input.getPath("class"), values);
-  };
-  if (!addList("inputs", result, addInput))
-    return false;
-  for (int64_t number : order)
-    for (const json::Value &value : *itemClasses[number].results)
-      if (!addValue(&value, schedule.getPath("classes"), values))
-        return false;
-  result["values"] = std::move(values);
-  return true;
-}
-
-bool ScheduleWriter::addOutput(JsonMembers &output, json::Object &written) {
-  int64_t number;
-  if (!output.read("value", number))
-    return false;
-  std::optional<int64_t> value = findValue(number);
-  if (!value)
-    return output.fail("value", "expected the number of a value");
-  written["value"] = *value;
-  return true;
+          numResults = itsClass.numResults;
+  int64_t item = itsClass.items[index / numResults];
+  return result.items[item].firstResult + index % numResults;
 }
 
 bool ScheduleWriter::addItem(const json::Value &entry, json::Path path,
                              int64_t time, const ItemClass &itsClass,
-                             int64_t position, json::Array &items) {
+                             WrittenSchedule &result, int64_t position) {
   JsonMembers item(entry, path);
-  std::vector<int64_t> operands, lastUses, awaits;
-  if (!item || !writeOutValues(item, "operands", operands, time) ||
-      !writeOutValues(item, "last_uses", lastUses, time) ||
-      (item.find("awaits") && !writeOutValues(item, "awaits", awaits, time)))
+  std::vector<int64_t> &operands = result.items[position].operands;
+  if (!item || !readNumbers(item, "operands", operands, time))
     return false;
-  llvm::sort(lastUses);
-  json::Object written(*itsClass.common);
-  int64_t firstValue = firstValues[position];
-  if (itsClass.common->getString("kind") == llvm::StringRef("transfer")) {
-    if (operands.size() != 1 || itsClass.results->size() != 1)
-      return failAt(path, "expected one operand and one result of a transfer");
-    written["operand"] = operands.front();
-    written["result"] = firstValue;
-    written.erase("results");
-  } else {
-    written["operands"] = makeArray(operands);
-    json::Array ids;
-    for (int64_t index : llvm::seq<int64_t>(itsClass.results->size()))
-      ids.push_back(firstValue + index);
-    written["results"] = std::move(ids);
-    if (!awaits.empty())
-      written["awaits"] = makeArray(awaits);
+  for (int64_t &operand : operands) {
+    std::optional<int64_t> value = findValue(operand, result);
+    if (!value)
+      return item.fail("operands", "expected numbers of values");
+    operand = *value;
   }
-  written["last_uses"] = makeArray(lastUses);
-  items[position] = std::move(written);
+  bool isTransfer = itsClass.common->getAsObject()->getString("kind") ==
+                    llvm::StringRef("transfer");
+  if (isTransfer && (operands.size() != 1 || itsClass.numResults != 1))
+    return failAt(path, "expected one operand and one result of a transfer");
   return true;
 }
 
 /// The items of one class after the other.
-bool ScheduleWriter::addItems(json::Object &result) {
+bool ScheduleWriter::addItems(WrittenSchedule &result) {
   const json::Array *lists = schedule.readArray("items");
   if (!lists)
     return false;
   json::Path path = schedule.getPath("items");
   if (lists->size() != itemClasses.size())
     return failAt(path, "expected a list for each of \"classes.items\"");
-  json::Array items(std::vector<json::Value>(order.size(), nullptr));
   for (auto [number, list] : llvm::enumerate(*lists)) {
     json::Path here = path.index(number);
     const ItemClass &itsClass = itemClasses[number];
@@ -525,88 +403,50 @@ bool ScheduleWriter::addItems(json::Object &result) {
                    int64_t time) {
       if (next == itsClass.items.size())
         return failAt(here, "expected as many items as \"order\" has");
-      return addItem(entry, entryPath, time, itsClass, itsClass.items[next++],
-                     items);
+      return addItem(entry, entryPath, time, itsClass, result,
+                     itsClass.items[next++]);
     };
     if (!forEachEntry(*entries, here, budget, add))
       return false;
     if (next != itsClass.items.size())
       return failAt(here, "expected as many items as \"order\" has");
   }
-  result["items"] = std::move(items);
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// The rest
-//===----------------------------------------------------------------------===//
-
-/// The slots of the arguments or results of a fragment.
-bool ScheduleWriter::addSlots(JsonMembers &fragment, llvm::StringRef key,
-                              json::Object &written) {
-  std::vector<int64_t> numbers;
-  if (!readNumbers(fragment, key, numbers))
+/// The list of a mesh has classes: of each class those items that come next.
+bool ScheduleWriter::addPositions(const json::Value &mesh, json::Path path,
+                                  WrittenSchedule &result) {
+  JsonMembers members(mesh, path);
+  std::vector<int64_t> &numbers = result.ofMeshes.emplace_back();
+  std::vector<int64_t> numSeen(itemClasses.size());
+  if (!members || !readNumbers(members, "items", numbers))
     return false;
-  json::Array slots;
-  for (int64_t number : numbers) {
-    json::Value index = number;
-    const json::Value *slot =
-        findClass(*slotClasses, &index, fragment.getPath(key));
-    if (!slot)
-      return false;
-    slots.push_back(*slot);
+  for (int64_t &number : numbers) {
+    if (number < 0 || number >= static_cast<int64_t>(itemClasses.size()))
+      return members.fail("items", "expected the index of one of \"classes\"");
+    llvm::ArrayRef<int64_t> items = itemClasses[number].items;
+    int64_t place = numSeen[number]++;
+    if (place >= static_cast<int64_t>(items.size()))
+      return members.fail("items", "expected each class at most as often as it "
+                                   "is in \"order\"");
+    number = items[place];
   }
-  written[key] = std::move(slots);
   return true;
 }
 
-/// A list of objects, of which `writeEntry` changes what is written.
-bool ScheduleWriter::addList(
-    llvm::StringRef key, json::Object &result,
-    llvm::function_ref<bool(JsonMembers &, json::Object &)> writeEntry) {
-  json::Array list;
-  if (!schedule.read(key, [&](const json::Value &entry, json::Path path) {
-        JsonMembers members(entry, path);
-        if (!members)
-          return false;
-        json::Object written(*entry.getAsObject());
-        if (!writeEntry(members, written))
-          return false;
-        list.push_back(std::move(written));
-        return true;
-      }))
-    return false;
-  result[key] = std::move(list);
-  return true;
+bool ScheduleWriter::write(WrittenSchedule &result) {
+  return readClasses() && readOrder(result) && addItems(result) &&
+         schedule.read("meshes", [&](const json::Value &mesh, json::Path path) {
+           return addPositions(mesh, path, result);
+         });
 }
 
-bool ScheduleWriter::write(json::Object &result) {
-  if (const json::Value *name = schedule.find("name"))
-    result["name"] = *name;
-  result["version"] = 1;
-  return readClasses() && readOrder() && addValues(result) &&
-         addList("outputs", result,
-                 [&](JsonMembers &output, json::Object &written) {
-                   return addOutput(output, written);
-                 }) &&
-         addList("fragments", result,
-                 [&](JsonMembers &fragment, json::Object &written) {
-                   return addSlots(fragment, "arguments", written) &&
-                          addSlots(fragment, "results", written);
-                 }) &&
-         addItems(result) &&
-         addList("meshes", result,
-                 [&](JsonMembers &mesh, json::Object &written) {
-                   return addPositions(mesh, "items", written);
-                 }) &&
-         addPositions(schedule, "issue_order", result);
-}
-
-llvm::Expected<json::Value>
+llvm::Expected<WrittenSchedule>
 meshwright::writeOutSchedule(const json::Value &schedule) {
   json::Path::Root root("schedule");
-  json::Object result;
+  WrittenSchedule result;
   if (!ScheduleWriter(schedule, root).write(result))
     return root.getError();
-  return json::Value(std::move(result));
+  return std::move(result);
 }

@@ -46,10 +46,26 @@ std::vector<Range> findRanges(llvm::ArrayRef<RangeEntry> entries);
 /// The ranges of a list of numbers.
 std::vector<Range> findRanges(llvm::ArrayRef<unsigned> numbers);
 
-/// A schedule of version 2 written out, as version 1 has it. Fails if it is not of the
-/// form of version 2, or has more than 4 million items or 32 million numbers; the error
-/// says at which item.
-llvm::Expected<llvm::json::Value>
+/// The items of a schedule, with what they share once: the objects of JSON take a hundred
+/// times as much memory as their texts.
+struct WrittenSchedule {
+  struct Item {
+    /// Its class in the file, which has all but its values.
+    const llvm::json::Value *common;
+    std::vector<int64_t> operands;
+    int64_t firstResult; ///< Results are numbered one after the other.
+    size_t numResults;
+  };
+  std::vector<Item> items;
+  int64_t numValues = 0;
+  /// Positions of the items of each mesh.
+  std::vector<std::vector<int64_t>> ofMeshes;
+};
+
+/// What a schedule of version 2, which must outlive it, writes as ranges. Fails if it is not
+/// of that form, or has more than 4 million items or 32 million numbers; the error says at
+/// which item.
+llvm::Expected<WrittenSchedule>
 writeOutSchedule(const llvm::json::Value &schedule);
 
 } // namespace meshwright

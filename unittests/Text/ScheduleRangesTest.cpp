@@ -84,59 +84,50 @@ TEST(ScheduleRangesTest, WritesOutWhatWasThere) {
 /// The error of a schedule of version 2, or an empty text.
 static std::string findError(llvm::StringRef text) {
   json::Value value = llvm::cantFail(json::parse(text));
-  llvm::Expected<json::Value> written = writeOutSchedule(value);
+  llvm::Expected<WrittenSchedule> written = writeOutSchedule(value);
   return written ? "" : llvm::toString(written.takeError());
 }
 
 static std::string makeSchedule(llvm::StringRef items,
                                 llvm::StringRef order = "[0]") {
-  return (R"({"version": 2, "name": "main",
-    "meshes": [{"name": "m", "items": )" +
-          order + R"(}],
-    "classes": {"values": [{"mesh": "m"}], "slots": [{"alias": 1}, {}],
-                "items": [{"kind": "call", "results": [0]},
+  return (R"({"version": 2, "meshes": [{"name": "m", "items": )" + order +
+          R"(}],
+    "classes": {"items": [{"kind": "call", "results": [0]},
                           {"kind": "transfer", "results": [0]}]},
-    "inputs": [{"value": 0, "class": 0}], "outputs": [{"value": 0}],
-    "fragments": [{"arguments": [1, {"repeat": 2, "of": [0]}], "results": []}],
+    "inputs": [{"value": 0, "class": 0}],
     "items": )" +
-          items + R"(, "order": )" + order + R"(, "issue_order": )" + order +
-          "}")
+          items + R"(, "order": )" + order + "}")
       .str();
 }
 
 TEST(ScheduleRangesTest, WritesSchedulesOut) {
-  // The calls have values 1 and 2, and the transfers 3 and 4.
+  // The calls have values 1 and 2 in the file, and the transfers 3 and 4.
   json::Value value = llvm::cantFail(json::parse(makeSchedule(
-      R"([[{"repeat": 2, "of": [
-             {"operands": [[0, 3]], "last_uses": []}]}],
-          [{"repeat": 2, "of": [
-             {"operands": [[1, 1]], "last_uses": [[3, 1], [1, 1]]}]}]])",
+      R"([[{"repeat": 2, "of": [{"operands": [[0, 3]]}]}],
+          [{"repeat": 2, "of": [{"operands": [[1, 1]]}]}]])",
       R"([{"repeat": 2, "of": [0, 1]}])")));
-  (*value.getAsObject())["issue_order"] =
-      json::Array{1, json::Object{{"repeat", 2}, {"of", {0}}}, 1};
-  (*value.getAsObject())["outputs"] =
-      json::Array{json::Object{{"value", 2}, {"name", "y"}}};
-  json::Value written = llvm::cantFail(writeOutSchedule(value));
-  json::Value expected = llvm::cantFail(json::parse(R"({
-    "version": 1, "name": "main",
-    "meshes": [{"name": "m", "items": [0, 1, 2, 3]}],
-    "values": [{"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"}, {"mesh": "m"},
-               {"mesh": "m"}],
-    "inputs": [{"value": 0}], "outputs": [{"value": 3, "name": "y"}],
-    "fragments": [{"arguments": [{}, {"alias": 1}, {"alias": 1}], "results": []}],
-    "items": [
-      {"kind": "call", "operands": [0], "results": [1], "last_uses": []},
-      {"kind": "transfer", "operand": 1, "result": 2, "last_uses": [1, 2]},
-      {"kind": "call", "operands": [2], "results": [3], "last_uses": []},
-      {"kind": "transfer", "operand": 3, "result": 4, "last_uses": [3, 4]}],
-    "issue_order": [1, 0, 2, 3]})"));
-  EXPECT_EQ(written, expected);
+  json::Array &meshes = *value.getAsObject()->getArray("meshes");
+  meshes.push_back(json::Object{
+      {"items", json::Array{1, json::Object{{"repeat", 2}, {"of", {0}}}, 1}}});
+  WrittenSchedule written = llvm::cantFail(writeOutSchedule(value));
+  std::string items;
+  for (const WrittenSchedule::Item &item : written.items)
+    items += llvm::formatv(
+        "{0} {1:$[,]} -> {2}x{3}; ",
+        *item.common->getAsObject()->getString("kind"),
+        llvm::make_range(item.operands.begin(), item.operands.end()),
+        item.firstResult, item.numResults);
+  EXPECT_EQ(items, "call 0 -> 1x1; transfer 1 -> 2x1; call 2 -> 3x1; "
+                   "transfer 3 -> 4x1; ");
+  EXPECT_EQ(written.numValues, 5);
+  std::vector<std::vector<int64_t>> expected{{0, 1, 2, 3}, {1, 0, 2, 3}};
+  EXPECT_EQ(written.ofMeshes, expected);
 }
 
 TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
   EXPECT_EQ(findError(R"({"items": []})"),
             "expected an object at schedule.classes");
-  EXPECT_EQ(findError(R"({"classes": {"values": [], "slots": []}})"),
+  EXPECT_EQ(findError(R"({"classes": {}})"),
             "expected a list at schedule.classes.items");
   EXPECT_EQ(findError(makeSchedule("[[], []]", "[2]")),
             "expected the index of one of \"classes\" at schedule.order");
@@ -144,7 +135,7 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
             "expected a list for each of \"classes.items\" at schedule.items");
   EXPECT_EQ(findError(makeSchedule("[[], {}]", "[]")),
             "expected a list at schedule.items[1]");
-  std::string entry = R"({"operands": [], "last_uses": []})";
+  std::string entry = R"({"operands": []})";
   EXPECT_EQ(findError(makeSchedule("[[" + entry + "], []]", "[0, 0]")),
             "expected as many items as \"order\" has at schedule.items[0]");
   EXPECT_EQ(findError(makeSchedule("[[" + entry + "], []]", "[]")),
@@ -152,20 +143,17 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
   EXPECT_EQ(findError(makeSchedule("[[], [" + entry + "]]", "[1]")),
             "expected one operand and one result of a transfer at "
             "schedule.items[1][0]");
-  EXPECT_EQ(findError(makeSchedule(R"([[{"last_uses": []}], []])")),
+  EXPECT_EQ(findError(makeSchedule(R"([[{}], []])")),
             "expected a list at schedule.items[0][0].operands");
-  EXPECT_EQ(
-      findError(makeSchedule(R"([[{"operands": [2], "last_uses": []}], []])")),
-      "expected numbers of values at schedule.items[0][0].operands");
+  EXPECT_EQ(findError(makeSchedule(R"([[{"operands": [2]}], []])")),
+            "expected numbers of values at schedule.items[0][0].operands");
   json::Value other =
       llvm::cantFail(json::parse(makeSchedule("[[" + entry + "], []]")));
-  (*other.getAsObject())["issue_order"] = json::Array{0, 0};
+  (*other.getAsObject())["meshes"] =
+      json::Array{json::Object{{"items", json::Array{0, 0}}}};
   EXPECT_EQ(findError(llvm::formatv("{0}", other).str()),
             "expected each class at most as often as it is in \"order\" at "
-            "schedule.issue_order");
-  (*other.getAsObject())["outputs"] = json::Array{json::Object{{"value", 2}}};
-  EXPECT_EQ(findError(llvm::formatv("{0}", other).str()),
-            "expected the number of a value at schedule.outputs[0].value");
+            "schedule.meshes[0].items");
   EXPECT_EQ(findError(makeSchedule("[[], []]", R"(["a"])")),
             "expected a number, or [first, step] in a range at "
             "schedule.order[0]");
@@ -177,7 +165,7 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
             "expected at most 4 million items and 32 million numbers when "
             "ranges are written out at schedule.order");
   EXPECT_EQ(findError(makeSchedule(R"([[
-      {"operands": [{"repeat": 40000000, "of": [0]}], "last_uses": []}], []])")),
+      {"operands": [{"repeat": 40000000, "of": [0]}]}], []])")),
             "expected at most 4 million items and 32 million numbers when "
             "ranges are written out at schedule.items[0][0].operands");
 }
