@@ -48,8 +48,8 @@ llvm::Expected<DrawingFormat> meshwright::findDrawingFormat(StringRef path) {
     if (StringRef(name).ends_with(ending))
       return format;
   return llvm::createStringError(
-      "what " + path +
-      " should be is not said by its name; end it in .html, .svg, .pdf, .json "
+      "the name " + path +
+      " does not give a format; end it in .html, .svg, .pdf, .json "
       "(Perfetto), .dot or .txt, or give --format");
 }
 

@@ -41,7 +41,7 @@ static LogicalResult verifyNumber(DialectBytecodeReader &reader) {
     return failure();
   if (numWords > APInt::getNumWords(type.getIntOrFloatBitWidth()))
     return reader.emitError() << kDamaged << "a number of type " << type
-                              << " is said to be of " << numWords << " words";
+                              << " is declared with " << numWords << " words";
   return success();
 }
 

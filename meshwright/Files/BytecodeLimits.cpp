@@ -35,8 +35,7 @@ static std::optional<std::string> checkCount(uint64_t count, size_t numBytes,
                                              StringRef what) {
   if (count <= numBytes)
     return std::nullopt;
-  return formatv("there are said to be {0} {1} in {2} bytes", count, what,
-                 numBytes)
+  return formatv("{0} {1} are declared in {2} bytes", count, what, numBytes)
       .str();
 }
 

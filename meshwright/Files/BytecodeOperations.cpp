@@ -134,7 +134,7 @@ std::optional<std::string> Walk::run() {
       --level.numBlocks;
       enterBlock(level);
     } else if (level.numReserved > level.numDefined) {
-      return formatv("a region is said to have {0} values, and has {1}",
+      return formatv("a region declares {0} values, and has {1}",
                      level.numReserved, level.numDefined)
           .str();
     } else if (level.numRegions > 0) {
@@ -146,7 +146,7 @@ std::optional<std::string> Walk::run() {
         return std::nullopt;
     }
   }
-  return "an operation is said to have more parts than there are";
+  return "an operation declares more parts than there are";
 }
 
 std::optional<std::string> meshwright::findDamagedOperations(StringRef section,

@@ -274,7 +274,7 @@ TEST_F(BytecodeTest, RefusesNumbersOfMoreWordsThanTheirType) {
   size_t place = bytes.find(two);
   ASSERT_NE(place, std::string::npos);
   EXPECT_FALSE(read(bytes.replace(place, many.size(), many)));
-  EXPECT_NE(errors.front().find("is said to be of 1073741824 words"),
+  EXPECT_NE(errors.front().find("is declared with 1073741824 words"),
             std::string::npos)
       << errors.front();
 }

@@ -112,11 +112,11 @@ class Layout:
         return [paths[0] for paths in self._in_stages(given)[1:]]
 
     def _in_stages(self, given: Mapping[str, Sequence[Any]]) -> list[list[Any]]:
-        self._check({letter: len(found) for letter, found in given.items()}, "is given")
+        self._check({letter: len(found) for letter, found in given.items()})
         left = {letter: iter(found) for letter, found in given.items()}
         return [[next(left[letter]) for letter in letters] for letters in self.stages]
 
-    def _check(self, counts: Mapping[str, int], given: str) -> None:
+    def _check(self, counts: Mapping[str, int]) -> None:
         own = self.counts
         for letter in {**own, **counts}:
             has, wanted = own.get(letter, 0), counts.get(letter, 0)
@@ -128,8 +128,8 @@ class Layout:
                         + ", ".join(f"{key} ({value})" for key, value in _NAMES.items())
                     )
                 raise ValueError(
-                    f"{_WHAT}: {self.text!r} has {has} {letter} ({name}), but {wanted} "
-                    f"{given}; write as many as the model has"
+                    f"{_WHAT}: {self.text!r} has {has} {letter} ({name}), but got "
+                    f"{wanted}; write as many as the model has"
                 )
 
 
@@ -166,5 +166,5 @@ def layout(text: str, **counts: int) -> Layout:
         raise ValueError(f"pipeline.{error}, in {text!r}") from None
     if counts:
         own = found.counts
-        found._check({**own, **counts}, "is said to be there")
+        found._check({**own, **counts})
     return found

@@ -238,15 +238,13 @@ def test_what_is_no_layout_is_refused(tools, text, message):
 
 
 def test_other_counts_are_refused():
-    with pytest.raises(
-        ValueError, match=r"has 2 t \(layer\), but 3 is said to be ther"
-    ):
+    with pytest.raises(ValueError, match=r"has 2 t \(layer\), but got 3"):
         mw.pipeline.layout("Et|t|L", t=3)
     layout = mw.pipeline.layout("Et|t|L")
     one = lambda x: x  # noqa: E731
-    with pytest.raises(ValueError, match=r"2 t \(layer\), but 3 is given"):
+    with pytest.raises(ValueError, match=r"2 t \(layer\), but got 3"):
         layout.run(0, E=one, t=[one] * 3, L=one)
-    with pytest.raises(ValueError, match=r"1 L \(head with the loss\), but 0 is given"):
+    with pytest.raises(ValueError, match=r"1 L \(head with the loss\), but got 0"):
         layout.run(0, E=one, t=[one] * 2)
     with pytest.raises(ValueError, match=r"0 m \(extra prediction head\), but 1 is"):
         layout.run(0, E=one, t=[one] * 2, m=one, L=one)

@@ -275,7 +275,7 @@ def test_a_recorded_run_is_drawn_beside(program, lowered, tmp_path):
 def test_what_cannot_be_drawn_is_said(lowered, tmp_path):
     with pytest.raises(ValueError, match='unknown format "png", known are html, svg'):
         lowered.draw(tmp_path / "a.png", "h100", format="png")
-    with pytest.raises(ValueError, match="is not said by its name; end it in .html"):
+    with pytest.raises(ValueError, match="does not give a format; end it in .html"):
         lowered.draw(tmp_path / "a.png", "h100")
     with pytest.raises(ValueError, match="give `device`"):
         lowered.draw(tmp_path / "a.svg", costs=["f=flops:1"])
