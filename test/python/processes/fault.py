@@ -76,6 +76,8 @@ for number in range(10**6):
             os.kill(os.getpid(), signal.SIGKILL)
         if second and fault == "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
+        if second and fault == "unfetched":
+            break
         if second and fault == "hook":
             sys.excepthook = lambda kind, *_: print(kind, file=sys.stderr)
         if second and fault in ("raise", "hook"):

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from meshwright.runtime.processes import agreement
+from meshwright.runtime.processes.members import Members
 from meshwright.runtime.processes.world import ProcessError
 from meshwright.runtime.program.schedule import Schedule
 from support.fake_world import Store, make_world
@@ -148,6 +149,12 @@ def test_arguments_of_initialize_count(name, value):
     text = f"{name!r}, is {json.dumps(ours)} in process 0 and {json.dumps(other)} in"
     assert found == [found[0]] * COUNT
     assert f"arguments of mw.distributed.initialize, {text} process 2" in found[0]
+
+
+def test_whether_processes_may_be_lost_counts():
+    found, _ = agree(*[describe()] * COUNT, odd={"members": Members(COUNT, True)})
+    assert found == [found[0]] * COUNT
+    assert "'recoverable', is false in process 0 and true in process 2" in found[0]
 
 
 def test_a_process_that_does_not_come_is_named():

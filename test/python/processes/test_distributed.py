@@ -92,12 +92,13 @@ FAULTS = {
     "differ": (1, "about to run different programs: fragments, "),
     "late": (70, "did not call mw.distributed.initialize()"),
     "early": (4, "ended with exit code 4"),
+    "unfetched": (70, "come to its end, but process 0 waits for it to call mw.fetch;"),
     "through": (70, f"no progress for {TIMEOUT} s; process 0 has come to its end"),
 }
 
 
 # The others are noticed in another way.
-BY_TIMEOUT = {"stop", "hang", "late", "through"}
+BY_TIMEOUT = {"stop", "hang", "late", "through", "unfetched"}
 
 
 @pytest.fixture(scope="module")

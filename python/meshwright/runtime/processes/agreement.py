@@ -116,8 +116,10 @@ def agree(
     Raises:
       ProcessError: they differ; names the first part that does, with both values.
     """
-    # Both ends of a way count its bytes, and agree so on where a window ends.
+    # Both ends of a way count its bytes, and agree so on where a window ends; members
+    # that may be lost meet in another way.
     given = {name: getattr(world, name) for name in ("transport", "window_bytes")}
+    given["recoverable"] = world.members.recoverable
     given = {"arguments of mw.distributed.initialize": given}
     if _find_different(world, world.next_number(), {**given, **parts}) is None:
         return

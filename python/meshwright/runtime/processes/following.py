@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -34,6 +36,9 @@ class Worker(threading.Thread):
         super().__init__(name="meshwright-follow", daemon=True)
         self.issuing: tuple[Place, str, float] | None = None
         self.period = 1.0
+        # What is awaited of a process, or of all (None); which wait it is; since when.
+        self._awaited: tuple[str, int | None, int, float] | None = None
+        self._waits = itertools.count()
         self._waiting: tuple[Place, str, float] | None = None
         self._launched: collections.deque = collections.deque()
         self._stopped = threading.Event()
@@ -63,6 +68,25 @@ class Worker(threading.Thread):
         place, what, since = oldest
         return {"place": place, "where": what, "seconds": clock.now() - since}
 
+    @contextlib.contextmanager
+    def awaiting(self, what: str, process: int | None) -> Iterator[None]:
+        """Notes that this process waits for another one, or all, to do something."""
+        before = self._awaited
+        self._awaited = what, process, next(self._waits), clock.now()
+        try:
+            yield
+        finally:
+            self._awaited = before
+
+    def awaits(self) -> dict[str, Any]:
+        """What is awaited now, of which process, and for how many seconds."""
+        awaited = self._awaited
+        if awaited is None:
+            return {}
+        what, process, number, since = awaited
+        seconds = clock.now() - since
+        return {"what": what, "process": process, "wait": number, "seconds": seconds}
+
 
 _worker: Worker | None = None
 
@@ -70,6 +94,11 @@ _worker: Worker | None = None
 def worker() -> Worker | None:
     """The one worker of this process; None without a watchdog."""
     return _worker
+
+
+def awaiting(what: str, process: int | None) -> contextlib.AbstractContextManager:
+    """`Worker.awaiting` of the worker of this process, if there is one."""
+    return _worker.awaiting(what, process) if _worker else contextlib.nullcontext()
 
 
 def start() -> Worker:

@@ -137,7 +137,9 @@ class Client:
             period = self.timeout / BEATS_PER_TIMEOUT
             while True:
                 clock.tick(period)
-                self._send({"beat": self._worker.where()})
+                self._send(
+                    {"beat": self._worker.where(), "awaits": self._worker.awaits()}
+                )
                 time.sleep(period)
 
     def _listen(self) -> None:
@@ -355,7 +357,8 @@ def _closed_first(connection: socket.socket) -> socket.socket:
 
 
 def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    name, text = type(error).__name__, str(error).strip()
+    return f"{name}: {text.splitlines()[0]}" if text else name
 
 
 def keep_alive(connection: socket.socket, timeout: float) -> None:

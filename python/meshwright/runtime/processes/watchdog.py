@@ -28,6 +28,8 @@ _LINE_BYTES = 1 << 16
 _FAILURE_DELAY = 0.5
 # Seconds in which a closed connection is reported, on a busy machine.
 _CLOSED_SECONDS = 5.0
+# Seconds in which a process gets what another one has put before it came to its end.
+_IN_VAIN_SECONDS = 5.0
 # Linux tells of a closed connection whose last lines have not been read, too.
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP
 
@@ -355,7 +357,8 @@ class Watchdog:
                 peer.steps[message["for"]] = message["step"]
                 self._decide_step(message["for"])
         else:
-            peer.beat = dict(message["beat"])
+            peer.beat, peer.awaits = dict(message["beat"]), dict(message["awaits"])
+            self._report_in_vain(process, peer)
             if peer.seconds > self.timeout:
                 self._report_hang()
 
@@ -434,6 +437,29 @@ class Watchdog:
         if first is not None and left >= set(range(1, self.processes)):
             first.send({"others have left": True})
 
+    def _report_in_vain(self, process: int, peer: _Peer) -> None:
+        """Reports a process at its end that another one waits for outside of programs.
+
+        Where processes may be lost, the one that waits finds out by itself.
+        """
+        wait, awaited = peer.awaits.get("wait"), peer.awaits.get("process")
+        with self._lock:
+            ended = [
+                number
+                for number, other in self._peers.items()
+                if awaited in (None, number) and (other.ending or other.done)
+            ]
+        if self._recoverable or wait is None or not ended:
+            peer.in_vain = None
+            return
+        if peer.in_vain is None or peer.in_vain[0] != wait:
+            peer.in_vain = wait, peer.awaits["seconds"]
+        if peer.awaits["seconds"] - peer.in_vain[1] >= _IN_VAIN_SECONDS:
+            what = f"has come to its end, but process {process} waits for "
+            what += "it" if awaited is not None else "all"
+            what += f" to {peer.awaits['what']}; let all processes do the same steps"
+            self.report(min(ended), what)
+
     def _report_hang(self) -> None:
         """Blames the process that has got least far; the others wait for it.
 
@@ -449,6 +475,7 @@ class Watchdog:
                 if peer.beat and not peer.done and process not in self.lost
             ]
             ending = [number for number, peer in self._peers.items() if peer.ending]
+            awaits = [(n, p.awaits) for n, p in self._peers.items() if p.awaits]
         if not waiting:
             return  # Reported already.
         (program, *_), process, _ = min(waiting)
@@ -461,6 +488,16 @@ class Watchdog:
                 f"; process {other} is in another program, in {where}: it waits for "
                 "this one there, or the processes call programs in different orders"
             )
+        else:
+            for other, awaited in awaits:
+                if other != process and awaited["process"] in (None, process):
+                    whom = "it" if awaited["process"] is not None else "all"
+                    what += (
+                        f"; process {other} waits for {whom} to {awaited['what']}: "
+                        "that is still to come, or the processes call programs and "
+                        "mw.fetch in different orders"
+                    )
+                    break
         self.report(process, what)
 
     def _check(self) -> None:
@@ -513,6 +550,9 @@ class _Peer:
     def __init__(self, connection: socket.socket, pid: int, host: str):
         self.connection, self.pid, self.host = connection, pid, host
         self.beat: dict[str, Any] = {}
+        self.awaits: dict[str, Any] = {}  # Of another process, outside of programs.
+        # A wait for one that has come to its end, and its seconds when that was seen.
+        self.in_vain: tuple[int, float] | None = None
         self.connected = self.heard = time.monotonic()
         self.ending, self.done, self.open = False, False, True
         self.read = threading.Event()  # All that it has said, to its end.
@@ -567,3 +607,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    # At once: no process of the run outlives it for as long as Python tidies up.
+    ending.end_process(0)

@@ -29,6 +29,7 @@ from .arrivals import Arrivals
 from .awake import clock
 from .failures import ProcessError as ProcessError
 from .failures import ProcessFailure, note_first
+from .following import awaiting
 from .members import Members, close_connections
 
 #: Seconds that a process waits for another one before it gives up.
@@ -204,11 +205,12 @@ class World:
           ProcessError: it did not within the timeout.
         """
         try:
-            return self._wait(
-                lambda rest, _: self._client.blocking_key_value_get_bytes(
-                    f"meshwright/{key}", rest
+            with awaiting(what, owner):
+                return self._wait(
+                    lambda rest, _: self._client.blocking_key_value_get_bytes(
+                        f"meshwright/{key}", rest
+                    )
                 )
-            )
         except jax.errors.JaxRuntimeError as error:
             raise ProcessError(
                 f"process {self.process}: process {owner} did not {what} within "
@@ -262,11 +264,12 @@ class World:
             return
         try:
             # One that has failed stays so.
-            self._wait(
-                lambda rest, attempt: self._client.wait_at_barrier(
-                    f"meshwright/{name}/{attempt}", rest
+            with awaiting(f"come to {what}", None):
+                self._wait(
+                    lambda rest, attempt: self._client.wait_at_barrier(
+                        f"meshwright/{name}/{attempt}", rest
+                    )
                 )
-            )
         except jax.errors.JaxRuntimeError as error:
             raise ProcessError(
                 f"process {self.process}: not all of {self.count} processes came to "
