@@ -13,6 +13,9 @@ from ..runtime.program.lost import reason_of
 from ..shardings import named as named_shardings
 from ..shardings.signature import IOSpecs, ProgramSignature
 
+# How an array gets to devices of other processes.
+_OVER_PROCESSES = "mw.distributed.place(mw.fetch(x), sharding) on every process"
+
 
 def tree_error(signature: ProgramSignature, tree: Any) -> str:
     """What is said about arguments of another structure than lowered for."""
@@ -94,10 +97,13 @@ class InputErrors(ArgumentErrors):
 
     def misplaced(self, arrays: Any, positions: Sequence[int]) -> Exception:
         signature, topology = self._signature, self._specs.topology
+        ways = "compiled.place(...) or jax.device_put(x, sharding)"
+        if jax.process_count() > 1:
+            ways = _OVER_PROCESSES
         lines = [
             f"{signature.name}: {len(positions)} inputs do not have the sharding "
-            "that the program expects; place them with compiled.place(...) or "
-            "jax.device_put(x, sharding), or lower the function for them"
+            f"that the program expects; place them with {ways}, or lower the function "
+            "for them"
         ]
         for position in positions:
             index = self._index(position)
@@ -111,6 +117,16 @@ class InputErrors(ArgumentErrors):
                 f"expected {wanted}"
             )
         return ValueError("\n".join(lines))
+
+    def elsewhere(self, index: int, array: Any) -> Exception:
+        """An array that this process cannot put where a flat input is expected."""
+        wanted, topology = self._specs.input_shardings[index], self._specs.topology
+        return ValueError(
+            f"{self._signature.where(index)} is "
+            f"{named_shardings.describe(array.sharding, topology)}, expected "
+            f"{named_shardings.describe(wanted, topology)}, and these devices are of "
+            f"several processes; place it with {_OVER_PROCESSES}"
+        )
 
     def check(self, index: int, array: Any) -> None:
         """Raises what is wrong with a flat input of which a program sees pieces."""

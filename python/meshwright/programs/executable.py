@@ -16,7 +16,7 @@ from jax.sharding import NamedSharding
 
 from ..core.config import PyTree
 from ..jaxapi import frontend as compat
-from ..runtime.processes.values import place_value
+from ..runtime.processes.values import place_value, without_shards
 from ..shardings import named as named_shardings
 from ..shardings.joint import piece_sharding
 from ..shardings.signature import IOSpecs, ProgramSignature
@@ -341,15 +341,19 @@ class Executable:
     def _is_elsewhere(self, leaf: jax.Array, wanted: NamedSharding) -> bool:
         """Whether an array is on another mesh of the topology than is wanted.
 
-        A result often is: the next call reads it where the first one did.
+        A result often is: the next call reads it where the first one did. Not if the
+        two are on devices of several processes, in each of which this is asked.
         """
         if leaf.sharding.device_set == wanted.device_set:
+            return False
+        both = leaf.sharding.device_set | wanted.device_set
+        if len({device.process_index for device in both}) > 1:
             return False
         is_known = (
             frozenset(leaf.sharding.device_set) in self._device_sets
             or piece_sharding(leaf.sharding, self._specs.topology) is not None
         )
-        return is_known and wanted.is_fully_addressable
+        return is_known
 
     def _is_in_place(self, leaf: Any, index: int) -> bool:
         """Whether an input stays where it is: committed, or to be refused."""
@@ -450,6 +454,8 @@ class Executable:
             leaf = np.array(leaf, dtype)
         elif _is_truncated(leaf, aval):
             leaf = leaf.astype(aval.dtype)
+        if isinstance(leaf, jax.Array) and not leaf.is_fully_addressable:
+            return self._placed_elsewhere(index, leaf, form.sharding)
         if form.sharding.is_fully_addressable:
             return jax.device_put(leaf, form if form.layout else form.sharding)
         if leaf.ndim and not form.sharding.addressable_devices:
@@ -461,6 +467,16 @@ class Executable:
                 "compiled.input_shardings"
             )
         return place_value(leaf, form.sharding)
+
+    def _placed_elsewhere(
+        self, index: int, leaf: jax.Array, sharding: NamedSharding
+    ) -> jax.Array:
+        """`_placed` of an array that is not, or not all, in this process."""
+        if leaf.sharding.is_equivalent_to(sharding, leaf.ndim):
+            return leaf
+        if not self._is_elsewhere(leaf, sharding):
+            raise self._errors.elsewhere(index, leaf)
+        return without_shards(leaf, sharding)  # The process that has it moves it.
 
     def input_shardings(self) -> list[NamedSharding]:
         """Shardings of all flat inputs, unused ones included."""

@@ -38,6 +38,31 @@ def test_placed_keys_and_scalars_are_those_of_the_program(found):
     assert [each["program"] for each in found] == [["bfloat16", True]] * 2
 
 
+def test_results_are_moved_within_a_process_and_all_know(found):
+    for number, each in enumerate(found):
+        values, key, (devices, here) = each["moved"]
+        assert (values, key, devices) == ([0.0, 4.0, 8.0], [True, True], [2049])
+        assert devices == [3 if len(found) == 2 else None] or devices == [2049]
+        assert here == (number == 1)
+
+
+def test_what_is_in_place_can_be_placed_again(found):
+    assert [each["placed again"] for each in found] == [[True] * 4] * 2
+
+
+def test_a_way_to_another_process_is_named(found):
+    for each in found:
+        called, placed, _ = each["other process"]
+        way = "mw.distributed.place(mw.fetch(x), sharding) on every process"
+        assert "inputs do not have the sharding" in called and way in called
+        assert placed.startswith("ValueError: ") and "mw.distributed.place" in placed
+        assert each["fetched"] == [0.0, 4.0, 8.0]
+    assert "and these devices are of several processes" in found[0]["other process"][1]
+    text = "place: an array float32[3] is on devices [2048], not all of this process"
+    assert text in found[0]["other process"][2]
+    assert found[1]["other process"][2] is None  # It has the values.
+
+
 def test_errors_of_checkify_are_fetched_as_any_value():
     """Of both meshes and of JAX's own checks: the text of `jax.jit`, everywhere."""
     found = reports(launch(2, 1, "checked.py"))

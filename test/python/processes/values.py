@@ -60,5 +60,59 @@ shardings = jitted.lower(*args).compile().input_shardings[0]
 result = mw.fetch(jitted(*mw.distributed.place(args, shardings)))
 expected = np.asarray(step(*args[:1], jnp.asarray(args[1]), args[2]))
 found["program"] = [str(result.dtype), bool((result == expected).all())]
+
+
+of_one = {f"m{n}": jax.sharding.Mesh([device], "x") for n, device in enumerate(devices)}
+
+
+def doubling(name):
+    """A program that doubles on one of the meshes, and makes another key there."""
+    jitted = mw.jit(
+        lambda x, key: (
+            mw.named_computation(lambda x: 2 * x, name="double")(x),
+            mw.named_computation(lambda k: jax.random.split(k)[0], name="next")(key),
+        ),
+        mw.make_config(of_one, {"double": name, "next": name}),
+    )
+    return jitted, jitted.lower(np.ones(3, np.float32), jax.random.key(0)).compile()
+
+
+def error_of(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+# Devices 0 and 1 are of one process, 2 and 3 of the other one.
+at = {n: doubling(f"m{n}") for n in (1, 2, 3)}
+inputs = {n: compiled.input_shardings[0] for n, (_, compiled) in at.items()}
+given = np.arange(3, dtype=np.float32), jax.random.key(3)
+there = mw.distributed.place(given, inputs[2])
+results = at[2][1](*there)
+moved = at[3][0](*results)
+key = jax.random.split(jax.random.split(given[1])[0])[0]
+found["moved"] = [
+    mw.fetch(moved[0]).tolist(),
+    (mw.fetch(moved[1]) == np.asarray(jax.random.key_data(key))).tolist(),
+    [list(map(int, moved[0].sharding.mesh.device_ids)), moved[1].is_fully_addressable],
+]
+found["placed again"] = [
+    bool((mw.fetch(a) == mw.fetch(b)).all())
+    for place in (
+        lambda x: mw.distributed.place(x, inputs[2]),
+        lambda x: at[2][1].place(*x),
+    )
+    for a, b in zip(place(results), results, strict=True)
+]
+found["other process"] = [
+    error_of(at[1][0], *results),
+    error_of(at[1][1].place, *results),
+    error_of(mw.distributed.place, results, inputs[1]),
+]
+fetched = mw.distributed.place(mw.fetch(results[0]), inputs[1][0])
+key = mw.distributed.place(given[1], inputs[1][1])
+found["fetched"] = mw.fetch(at[1][0](fetched, key)[0]).tolist()
 report = {"process": jax.process_index(), "found": found}
 print(json.dumps(report), flush=True)

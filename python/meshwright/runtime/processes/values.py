@@ -186,11 +186,15 @@ def place(tree: Any, shardings: Any) -> Any:
 
     Args:
       tree: a pytree of NumPy arrays, Python scalars or arrays of this process; the
-        same values on every process.
+        same values on every process. Arrays that have their sharding stay as they are.
       shardings: a pytree prefix of shardings, such as `compiled.input_shardings[0]`.
 
     Returns:
       The same pytree of `jax.Array`s. A process keeps the parts for its own devices.
+
+    Raises:
+      ValueError: an array is, in part, on devices of other processes, and has another
+        sharding.
     """
 
     def put(sharding, subtree):
@@ -207,6 +211,15 @@ def place_value(value: Any, sharding: Any) -> jax.Array:
     """
     if not isinstance(value, jax.Array) and hasattr(value, "__array__"):
         value = np.array(value)
+    if isinstance(value, jax.Array) and not value.is_fully_addressable:
+        if value.sharding.is_equivalent_to(sharding, value.ndim):
+            return value
+        raise ValueError(
+            f"mw.distributed.place: an array {value.aval.str_short()} is on devices "
+            f"{_devices(value.sharding)}, not all of this process, and is wanted on "
+            f"devices {_devices(sharding)} or split otherwise; place its value, "
+            "mw.fetch(array)"
+        )
     if sharding.is_fully_addressable:
         return jax.device_put(value, sharding)
     if type(value) in (int, float, complex):
@@ -225,3 +238,16 @@ def place_value(value: Any, sharding: Any) -> jax.Array:
     # As where all of it is here, else processes would trace different programs.
     shards = [shard.data for shard in array.addressable_shards]
     return jax_runtime.make_array(array.aval.update(weak_type=True), sharding, shards)
+
+
+def _devices(sharding: Any) -> list[int]:
+    return sorted(device.id for device in sharding.device_set)
+
+
+def without_shards(array: jax.Array, sharding: Any) -> jax.Array:
+    """What this process sees of an array that others have moved to this sharding."""
+    if (data := plain_data(array)) is not array:
+        return jax.random.wrap_key_data(
+            without_shards(data, sharding), impl=jax.random.key_impl(array)
+        )
+    return jax_runtime.make_array(array.aval, sharding, [])
