@@ -246,7 +246,7 @@ def test_other_counts_are_refused():
         layout.run(0, E=one, t=[one] * 3, L=one)
     with pytest.raises(ValueError, match=r"1 L \(head with the loss\), but got 0"):
         layout.run(0, E=one, t=[one] * 2)
-    with pytest.raises(ValueError, match=r"0 m \(extra prediction head\), but 1 is"):
+    with pytest.raises(ValueError, match=r"0 m \(extra prediction head\), but got 1"):
         layout.run(0, E=one, t=[one] * 2, m=one, L=one)
     with pytest.raises(ValueError, match="unknown letter 'x'"):
         layout.run(0, E=one, t=[one] * 2, L=one, x=one)
