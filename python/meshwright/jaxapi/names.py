@@ -24,6 +24,8 @@ from typing import Any
 
 import jax
 
+from . import coordination
+
 OLDEST = (0, 10, 0)
 # The newest release that tests were run on.
 NEWEST_TRIED = "0.12.0.1"
@@ -101,7 +103,7 @@ _NAMES = (
     ("jax._src.clusters", "ClusterEnv"),
     ("jax._src.distributed", "global_state"),
     ("jax._src.lib", "_jax"),
-    ("jax._src.lib._jax", "get_distributed_runtime_service"),
+    (coordination.MODULE, "get_distributed_runtime_service"),
     ("jax._src.xla_bridge", "backends_are_initialized"),
     ("jax.experimental.transfer", "start_transfer_server"),
 )

@@ -289,11 +289,6 @@ def forget_processes() -> None:
     atexit.unregister(_FOUND["clean_up"])
 
 
-def coordinator_module() -> str:
-    """The module that has JAX's coordination service; it needs no other."""
-    return _FOUND["get_distributed_runtime_service"].__module__
-
-
 @contextlib.contextmanager
 def external_coordinator(external: bool) -> Iterator[None]:
     """Keeps process 0 from starting a coordinator where another process holds it."""

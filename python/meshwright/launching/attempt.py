@@ -14,11 +14,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..jaxapi import runtime as jax_runtime
+from ..jaxapi import coordination
 from ..runtime import processes
+from ..runtime.processes.connection import EXIT_CODE, hold_port
 from ..runtime.processes.exits import PREEMPTED
-from ..runtime.processes.start import hold_port
-from ..runtime.processes.watch import EXIT_CODE
 from ..runtime.processes.watchdog import Watchdog
 from . import tether
 from .printing import Printer
@@ -93,7 +92,7 @@ class Attempt:
                 sys.executable,
                 "-P",
                 str(_COORDINATOR),
-                jax_runtime.coordinator_module(),
+                coordination.MODULE,
                 self._coordinator,
                 str(run.processes),
                 str(max(1, round(run.timeout))),

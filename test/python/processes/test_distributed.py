@@ -17,7 +17,7 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
-from meshwright.runtime.processes.start import hold_port
+from meshwright.runtime.processes.connection import hold_port
 from support.launching import (
     LIMIT,
     SCRIPTS,

@@ -16,7 +16,7 @@ import time
 
 import pytest
 from meshwright.launching.printing import Printer
-from meshwright.runtime.processes.watch import EXIT_CODE
+from meshwright.runtime.processes.connection import EXIT_CODE
 from meshwright.runtime.processes.watchdog import Watchdog
 from support.launching import LIMIT, environment, is_alive
 

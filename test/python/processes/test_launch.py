@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from meshwright.core import started
 from meshwright.runtime.processes import exits
 from support.launching import LIMIT, environment, free_port, is_alive
 
@@ -289,7 +290,8 @@ def test_a_connection_to_itself_is_no_listener(monkeypatch):
 
 
 def test_a_port_of_the_other_loopback_is_looked_at():
-    from meshwright.runtime.processes.start import ProcessError, hold_port
+    from meshwright.runtime.processes.connection import hold_port
+    from meshwright.runtime.processes.failures import ProcessError
 
     port = free_port()
     with socket.socket(socket.AF_INET6) as taken:
@@ -301,3 +303,48 @@ def test_a_port_of_the_other_loopback_is_looked_at():
         with pytest.raises(ProcessError, match="Address already in use"):
             hold_port(f"[::1]:{port}")
     hold_port(f"[::1]:{port}").close()
+
+
+@pytest.mark.parametrize("module", ["launch", "runtime.processes.watchdog"])
+def test_what_watches_processes_imports_no_jax(module, tmp_path):
+    """It would take a second of processor time, and 150 MB."""
+    script = tmp_path / "script.py"
+    script.write_text("")
+    of_module = {
+        "launch": ["-n", "1", str(script)],
+        "runtime.processes.watchdog": ["127.0.0.1", "1", "0.01"],
+    }
+    command = ["-X", "importtime", "-m", f"meshwright.{module}", *of_module[module]]
+    done = subprocess.run(
+        [sys.executable, *command],
+        env=environment(),
+        input="token\n",
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 0, done.stderr
+    names = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "meshwright.runtime.processes.awake" in names
+    assert not {name.split(".")[0] for name in names} & {"jax", "jaxlib", "numpy"}
+
+
+@pytest.mark.parametrize(
+    "arguments, command, needs",
+    [
+        (["-m", "-n", "2"], ["python", "-m", "meshwright.launch", "-n", "2"], False),
+        (["-m"], ["python", "-X", "dev", "-um", "meshwright.launch"], False),
+        (
+            ["-m", "meshwright.launch"],
+            ["python", "-m", "pip", "meshwright.launch"],
+            True,
+        ),
+        (["-m"], ["python", "-m", "meshwright.doctor"], True),
+        (["x.py", "-m"], ["python", "x.py", "-m"], True),
+        (["-c"], ["python", "-c", "import meshwright"], True),
+        ([""], ["python"], True),
+        ([], ["python"], True),
+    ],
+)
+def test_all_but_what_watches_processes_needs_jax(arguments, command, needs):
+    assert started._needs_jax(arguments, command) == needs

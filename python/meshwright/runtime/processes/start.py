@@ -20,6 +20,7 @@ from ...core import ending
 from ...core.names import check_type
 from ...jaxapi import runtime as jax_runtime
 from . import exits, watch
+from .connection import hold_port
 from .coordinator import HEARTBEAT_SECONDS
 from .world import (
     DEFAULT_TIMEOUT,
@@ -371,27 +372,3 @@ def _await_listener(process: int, address: str, seconds: float) -> None:
         f"process {process}: no process listens at {address} for {seconds:g} s; "
         "process 0 has to be started with this address, on its own host"
     )
-
-
-def hold_port(address: str) -> socket.socket:
-    """Holds a port for this process's servers until the socket is closed.
-
-    JAX's coordinator ends the process if its port is taken, and shares it with that
-    of another run that the same user starts at the same moment: processes of the two
-    would join each other. It can listen beside this socket, another run cannot have
-    one for the port.
-    """
-    host, port = address.rsplit(":", 1)
-    holder = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    try:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind((host.strip("[]"), int(port)))
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    except OSError as error:
-        holder.close()
-        raise ProcessError(
-            f"process 0: the coordinator cannot listen on {address}: "
-            f"{error.strerror}; choose another port"
-        ) from error
-    return holder

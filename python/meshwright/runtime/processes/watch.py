@@ -31,12 +31,10 @@ import jax
 from ...core import ending
 from . import exits, following, world
 from .awake import clock
+from .connection import BEATS_PER_TIMEOUT, EXIT_CODE, keep_alive
 from .failures import GroupError, ProcessError, first_failure
 from .preemption import Preemption
 
-#: Exit code of a process that ends because another one failed.
-EXIT_CODE = 70
-BEATS_PER_TIMEOUT = 10
 # Beyond the numbers of other files, which the system gives from 0 on.
 _HIGH_NUMBER = 4095
 
@@ -359,21 +357,6 @@ def _closed_first(connection: socket.socket) -> socket.socket:
 def _first_line(error: BaseException) -> str:
     name, text = type(error).__name__, str(error).strip()
     return f"{name}: {text.splitlines()[0]}" if text else name
-
-
-def keep_alive(connection: socket.socket, timeout: float) -> None:
-    """Lets the system end a connection whose other host does not answer any more.
-
-    A process there that is merely stopped still answers.
-    """
-    period = max(1, round(timeout / BEATS_PER_TIMEOUT))
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux.
-        tcp, limit = socket.IPPROTO_TCP, max(1000, round(1000 * timeout))
-        connection.setsockopt(tcp, socket.TCP_USER_TIMEOUT, limit)
-        connection.setsockopt(tcp, socket.TCP_KEEPIDLE, period)
-        connection.setsockopt(tcp, socket.TCP_KEEPINTVL, period)
-        connection.setsockopt(tcp, socket.TCP_KEEPCNT, BEATS_PER_TIMEOUT)
 
 
 def hostname() -> str:

@@ -22,7 +22,7 @@ from typing import Any
 
 from ...core import ending
 from .awake import Clock
-from .watch import BEATS_PER_TIMEOUT, keep_alive
+from .connection import BEATS_PER_TIMEOUT, keep_alive
 
 _LINE_BYTES = 1 << 16
 _FAILURE_DELAY = 0.5
