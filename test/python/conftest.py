@@ -1,5 +1,6 @@
 """Paths and tools that the Python tests share."""
 
+import atexit
 import collections
 import contextlib
 import gc
@@ -19,6 +20,8 @@ if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
 # By default Python looks for garbage after every 700 new objects, which takes a tenth
 # of the time of tests that trace and lower.
 gc.set_threshold(50_000)
+# At its end Python would look for it twice more, among objects that end with it.
+atexit.register(gc.freeze)
 
 _INTERRUPTS = {
     signal.SIGINT: signal.default_int_handler,
@@ -57,6 +60,11 @@ SKIPS_ALLOWED = {
     "test_random_shardings": 0,
     "test_runtime_random": 5,
 }
+
+
+def pytest_collection_finish():
+    # What is imported stays, and each full collection would look at all of it.
+    gc.freeze()
 
 
 def pytest_sessionfinish(session):
