@@ -205,7 +205,9 @@ def load_copy(
 
 def keep_token(devices: tuple[Any, ...], token: Any) -> None:
     """Lets `jax.effects_barrier()` wait for a launch that has side effects."""
-    for position, device in enumerate(devices):
+    # Devices of other processes have none here.
+    local = (d for d in devices if d.process_index == d.client.process_index())
+    for position, device in enumerate(local):
         _FOUND["runtime_tokens"].set_output_runtime_token(
             device, token.get_token(position)
         )

@@ -38,6 +38,10 @@ def test_placed_keys_and_scalars_are_those_of_the_program(found):
     assert [each["program"] for each in found] == [["bfloat16", True]] * 2
 
 
+def test_meshes_of_several_processes_call_python(found):
+    assert [each["python"] for each in found] == [[1.0, 4.0, 7.0]] * 2
+
+
 def test_results_are_moved_within_a_process_and_all_know(found):
     for number, each in enumerate(found):
         values, key, (devices, here) = each["moved"]

@@ -62,6 +62,27 @@ expected = np.asarray(step(*args[:1], jnp.asarray(args[1]), args[2]))
 found["program"] = [str(result.dtype), bool((result == expected).all())]
 
 
+# Python on meshes of both processes.
+def tripled(x):
+    return jax.pure_callback(
+        lambda x: 3 * np.asarray(x), jax.ShapeDtypeStruct(x.shape, x.dtype), x
+    )
+
+
+spanning = {f"m{n}": jax.sharding.Mesh(devices[n::2], "x") for n in range(2)}
+jitted = mw.jit(
+    lambda x: mw.named_computation(lambda h: h + 1, name="last")(
+        mw.named_computation(tripled, name="first")(x)
+    ),
+    mw.make_config(spanning, {"first": "m0", "last": "m1"}),
+)
+x = np.arange(3, dtype=np.float32)
+compiled = jitted.lower(x).compile()
+found["python"] = mw.fetch(
+    compiled(mw.distributed.place(x, compiled.input_shardings[0][0]))
+).tolist()
+jax.effects_barrier()
+
 of_one = {f"m{n}": jax.sharding.Mesh([device], "x") for n, device in enumerate(devices)}
 
 
