@@ -187,7 +187,7 @@ def test_a_watchdog_that_was_stopped_blames_none():
 
             def beat():
                 while not ended.wait(0.1):
-                    connection.sendall(b'{"beat": {}}\n')
+                    connection.sendall(b'{"beat": {}, "awaits": {}}\n')
 
             beating = threading.Thread(target=beat)
             beating.start()

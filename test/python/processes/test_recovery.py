@@ -363,12 +363,14 @@ def test_one_that_has_come_to_its_end_is_not_waited_for():
 def test_one_that_has_left_is_not_blamed_for_a_later_hang():
     watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number, ready=False) for number in range(2)]
-    peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": 0.1})
+    peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": 0.1}, awaits={})
     peers[0].say(ending=True)
     peers[0].say(done=True)
     while not watchdog._peers[0].done:
         time.sleep(0.01)
-    peers[1].say(beat={"place": [2, 1, 1], "where": "b", "seconds": LIMIT + 1})
+    peers[1].say(
+        beat={"place": [2, 1, 1], "where": "b", "seconds": LIMIT + 1}, awaits={}
+    )
     assert (
         peers[1].hear()["fault"].startswith("process 1 (pid 1 on here, in b) has made")
     )
@@ -377,9 +379,11 @@ def test_one_that_has_left_is_not_blamed_for_a_later_hang():
 def test_one_that_is_in_another_program_is_named():
     watchdog = watch(LIMIT, 2)
     peers = [Peer(watchdog, number, ready=False) for number in range(2)]
-    peers[1].say(beat={"place": [2, 0, 1], "where": "b", "seconds": 0.1})
+    peers[1].say(beat={"place": [2, 0, 1], "where": "b", "seconds": 0.1}, awaits={})
     settle(peers)
-    peers[0].say(beat={"place": [1, 1, 1], "where": "a", "seconds": LIMIT + 1})
+    peers[0].say(
+        beat={"place": [1, 1, 1], "where": "a", "seconds": LIMIT + 1}, awaits={}
+    )
     fault = peers[1].hear()["fault"]
     assert fault.startswith("process 0 (pid 1 on here, in a) has made no progress")
     assert "; process 1 is in another program, in b: it waits for this one" in fault
@@ -391,12 +395,12 @@ def test_one_that_waits_is_not_blamed_while_another_one_is_silent():
     settle(peers)
     watchdog._peers[1].heard -= 0.6 * LIMIT
     beat = {"place": [2, 1, 1], "where": "b", "seconds": LIMIT + 1}
-    peers[0].say(beat=beat)
+    peers[0].say(beat=beat, awaits={})
     peers[0].say(**{"who is gone": 5})
     assert peers[0].hear() == {"answered": 5, "failed": []}
-    peers[1].say(beat={})
+    peers[1].say(beat={}, awaits={})
     settle(peers, "more")
-    peers[0].say(beat=beat)
+    peers[0].say(beat=beat, awaits={})
     assert "process 0 (pid 1 on here, in b) has made no" in peers[0].hear()["fault"]
 
 
