@@ -6,8 +6,9 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 # With precompiled headers, a compiler cache works under these conditions only.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
-# ctest runs as many entries at once.
-export CTEST_PARALLEL_LEVEL ?= $(shell nproc)
+# ctest runs so many entries at once: half more than processors, since tests with several
+# processes wait a good part of their time.
+export CTEST_PARALLEL_LEVEL ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PCH ?= $(if $(filter dev asan tsan,$(PRESET)),ON,OFF)
 # Several sources at a time: a build from nothing is shorter, one changed source longer.
 UNITY ?= $(PCH)
