@@ -18,8 +18,9 @@ from ..jaxapi import frontend as compat
 
 _logger = logging.getLogger(__name__)
 
-# Bytes of bytecode. The text is nine times as long; at 2 MB it takes 0.2 s.
-_LARGE = 1 << 18
+# Bytes of bytecode. The text is nine times as long; at 2 MB it takes 0.2 s, and at
+# 150 kB an eighth of the time to lower.
+_LARGE = 1 << 14
 
 
 def read(module: Any, config: Config) -> native.Session:

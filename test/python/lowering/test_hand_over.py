@@ -85,7 +85,7 @@ def test_small_modules_are_text(handed_over):
 
 
 def test_bytecode_gives_what_text_gives(monkeypatch, handed_over):
-    from_text, from_bytecode = results(monkeypatch, 1 << 18, 0)
+    from_text, from_bytecode = results(monkeypatch, 1 << 30, 0)
     assert from_bytecode == from_text
     assert handed_over == [str, bytes]
 
@@ -94,7 +94,7 @@ def test_text_is_read_where_bytecode_cannot_be(monkeypatch, handed_over, caplog)
     whole = compat.module_bytecode
     monkeypatch.setattr(compat, "module_bytecode", lambda module: whole(module)[:-40])
     with caplog.at_level(logging.DEBUG, "meshwright"):
-        from_text, retried = results(monkeypatch, 1 << 18, 0)
+        from_text, retried = results(monkeypatch, 1 << 30, 0)
     assert retried == from_text
     assert handed_over == [str, bytes, str]
     assert "taking the text" in caplog.text
@@ -108,7 +108,7 @@ def test_errors_are_at_the_users_place(monkeypatch):
         return mw.named_computation(jnp.sin, name="second")(h)
 
     messages = []
-    for size in (1 << 18, 0):
+    for size in (1 << 30, 0):
         monkeypatch.setattr(hand_over, "_LARGE", size)
         with pytest.raises(RuntimeError) as caught:
             mw.jit(both, config).lower(jnp.ones(4))
