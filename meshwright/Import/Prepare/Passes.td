@@ -149,13 +149,17 @@ def InsertNamelessCloneOfNegligibleOpsPass
 
 def RepeatViewsPass
     : DistributedFunctionPass<"mpmd-repeat-views"> {
-  let summary = "Repeats reshapes in backward computations instead of keeping copies";
+  let summary = "Repeats reshapes and transposes in backward computations";
   let description = [{
     Where a named computation reads a result of another one of its name that is
-    a view of an operand of that (a reshape, or a broadcast of one value, also
-    of local pieces in a manual computation), it reads the operand, and computes
-    the view itself. So a backward reads weights that its forward has reshaped,
-    not a copy for each microbatch.
+    a view of an operand of that (a reshape, a transpose, or a broadcast of one
+    value, also of local pieces in a manual computation), it reads the operand, and
+    computes the view itself. So a backward reads weights that its forward has
+    reshaped, not a copy for each microbatch.
+
+    Of a result that is the transpose of a value which the forward computes, the
+    value itself becomes the result, and its readers transpose it, as products do for
+    nothing. The same holds for a reshaped value that is a result as well.
 
     ```mlir
     %r:2 = mpmd.named_computation<"f"> (%w, %x) (%a: W, %b: X) {
@@ -178,6 +182,8 @@ def RepeatViewsPass
   }];
   let statistics = [
     Statistic<"numViews", "num-views", "Results recomputed as views">,
+    Statistic<"numTransposed", "num-transposed",
+              "Results that are transposed where they are read">,
   ];
   let dependentDialects = ["::mlir::mpmd::MpmdDialect",
                            "::mlir::sdy::SdyDialect",

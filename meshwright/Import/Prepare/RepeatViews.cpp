@@ -17,6 +17,19 @@
 // The pieces of a weight that the body of a manual computation has are views, too,
 // where nothing has to be gathered for them.
 //
+// Of what the forward computes itself, and returns only transposed, it returns what it
+// has, and the backward transposes. A product reads an operand either way; a result that
+// is kept has to be written in the one way that was asked for:
+//
+//   %r:2 = f (%x) {                  %r:2 = f (%x) {
+//     %k = dot(%x, …)                  %k = dot(%x, …)
+//     %t = transpose %k                %t = transpose %k
+//     return dot(%x, %t), %t           return dot(%x, %t), %k
+//   }                                }
+//   f(1) (%r#0, %r#1) {              f(1) (%r#0, %r#1) {
+//     dot(…, …)                        dot(…, transpose …)
+//   }                                }
+//
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/Mpmd/Fragments.h"
@@ -29,6 +42,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include <optional>
 
 #define GEN_PASS_DEF_REPEATVIEWSPASS
@@ -43,7 +57,8 @@ using namespace mlir::mpmd;
 
 /// Whether an op shows the elements of its operand, or of none, in another shape.
 static bool isViewOp(Operation *op) {
-  return isa<stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op) ||
+  return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp,
+             stablehlo::BroadcastInDimOp>(op) ||
          (isNegligibleOp(op) && getCaptures(op).empty());
 }
 
@@ -251,6 +266,72 @@ static void dropUnusedViews(NamedComputationOp computation,
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Transposed results
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A value with the elements of another one in another order.
+struct Reordered {
+  explicit Reordered(Value value);
+
+  Value source;
+  SmallVector<Operation *> steps; ///< Ops from the value back to its source.
+};
+} // namespace
+
+Reordered::Reordered(Value value) : source(value) {
+  while (Operation *op = source.getDefiningOp()) {
+    if (!isa<stablehlo::ReshapeOp, stablehlo::TransposeOp>(op))
+      break;
+    steps.push_back(op);
+    source = op->getOperand(0);
+  }
+}
+
+/// Whether a computation had better return the source. A reshaped result costs nothing,
+/// unless the source is a result as well.
+static bool isBetterReordered(const Reordered &reordered,
+                              Operation *terminator) {
+  return llvm::any_of(reordered.steps, llvm::IsaPred<stablehlo::TransposeOp>) ||
+         (!reordered.steps.empty() &&
+          llvm::is_contained(terminator->getOperands(), reordered.source));
+}
+
+/// Lets a computation read the source in place of the value.
+static void reorderIn(const Reader &reader, const Reordered &reordered) {
+  Block &body = reader.computation->getRegion(0).front();
+  BlockArgument argument = body.getArgument(reader.operand);
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  Value value = argument;
+  SmallPtrSet<Operation *, 2> made;
+  for (Operation *step : llvm::reverse(reordered.steps)) {
+    IRMapping map;
+    map.map(step->getOperand(0), value);
+    Operation *again = builder.clone(*step, map);
+    made.insert(again);
+    value = again->getResult(0);
+  }
+  argument.replaceAllUsesExcept(value, made);
+  argument.setType(reordered.source.getType());
+}
+
+/// Returns the source of a result that only backwards read; whether it is better.
+static bool returnSource(OpResult result, ArrayRef<Reader> readers) {
+  Operation *terminator =
+      result.getOwner()->getRegion(0).front().getTerminator();
+  unsigned index = result.getResultNumber();
+  Reordered reordered(terminator->getOperand(index));
+  if (!result.hasNUses(readers.size()) ||
+      !isBetterReordered(reordered, terminator))
+    return false;
+  for (const Reader &reader : readers)
+    reorderIn(reader, reordered);
+  terminator->setOperand(index, reordered.source);
+  result.setType(reordered.source.getType());
+  return true;
+}
+
 namespace {
 struct RepeatViewsPass : mpmd::impl::RepeatViewsPassBase<RepeatViewsPass> {
   void runOnFunction(func::FuncOp func) override {
@@ -270,8 +351,10 @@ struct RepeatViewsPass : mpmd::impl::RepeatViewsPassBase<RepeatViewsPass> {
       if (readers.empty() || isa<BlockArgument>(returned))
         continue;
       std::optional<View> view = View::find(returned);
-      if (!view)
+      if (!view) {
+        numTransposed += returnSource(result, readers);
         continue;
+      }
       for (const Reader &reader : readers)
         repeatIn(reader, computation, *view);
       ++numViews;

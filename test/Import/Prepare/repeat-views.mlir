@@ -137,3 +137,81 @@ func.func @keeps_what_may_be_gathered(%w: !w) -> !v attributes {topology = #topo
   } : (!v) -> !v
   return %g : !v
 }
+
+// What is computed, and kept the other way round, is kept as it is.
+// CHECK-LABEL: func @transposes_where_it_is_read
+func.func @transposes_where_it_is_read(%x: !w) -> (!w, !w) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]]:2 = mpmd.named_computation<"f"> (%{{.*}}) (%[[A:.*]]: tensor<4x6xf32>) {
+  // CHECK-NEXT:   %[[K:.*]] = stablehlo.tanh %[[A]]
+  // CHECK-NEXT:   %[[T:.*]] = stablehlo.transpose %[[K]]
+  // CHECK-NEXT:   %[[R:.*]] = stablehlo.reshape %[[T]]
+  // CHECK-NEXT:   %[[N:.*]] = stablehlo.negate %[[T]]
+  // CHECK-NEXT:   mpmd.return %[[K]], %[[N]] : tensor<4x6xf32>, tensor<6x4xf32>
+  // CHECK-NEXT: } : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<6x4xf32>)
+  %f:2 = mpmd.named_computation<"f"> (%x) (%a: !w) {
+    %k = stablehlo.tanh %a : !w
+    %t = stablehlo.transpose %k, dims = [1, 0] : (!w) -> tensor<6x4xf32>
+    %r = stablehlo.reshape %t : (tensor<6x4xf32>) -> !v
+    %n = stablehlo.negate %t : tensor<6x4xf32>
+    mpmd.return %r, %n : !v, tensor<6x4xf32>
+  } : (!w) -> (!v, tensor<6x4xf32>)
+  // CHECK-NEXT: mpmd.named_computation<"f"(1)> (%[[F]]#0, %[[F]]#1) (%[[K:.*]]: tensor<4x6xf32>, %[[N:.*]]: tensor<6x4xf32>) {
+  // CHECK-NEXT:   %[[T:.*]] = stablehlo.transpose %[[K]], dims = [1, 0] : (tensor<4x6xf32>) -> tensor<6x4xf32>
+  // CHECK-NEXT:   %[[R:.*]] = stablehlo.reshape %[[T]] : (tensor<6x4xf32>) -> tensor<24xf32>
+  // CHECK-NEXT:   %[[S:.*]] = stablehlo.reshape %[[R]] : (tensor<24xf32>) -> tensor<4x6xf32>
+  // CHECK-NEXT:   %[[M:.*]] = stablehlo.reshape %[[N]] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  // CHECK-NEXT:   mpmd.return %[[S]], %[[M]]
+  %g:2 = mpmd.named_computation<"f"(1)> (%f#0, %f#1) (%p: !v, %q: tensor<6x4xf32>) {
+    %s = stablehlo.reshape %p : (!v) -> !w
+    %m = stablehlo.reshape %q : (tensor<6x4xf32>) -> !w
+    mpmd.return %s, %m : !w, !w
+  } : (!v, tensor<6x4xf32>) -> (!w, !w)
+  return %g#0, %g#1 : !w, !w
+}
+
+// A reshaped value stays, unless it is kept in both shapes.
+// CHECK-LABEL: func @reshapes_where_both_are_kept
+func.func @reshapes_where_both_are_kept(%x: !w) -> !v attributes {topology = #topology} {
+  // CHECK: %[[F:.*]]:3 = mpmd.named_computation<"f">
+  // CHECK:   %[[K:.*]] = stablehlo.tanh
+  // CHECK:   %[[N:.*]] = stablehlo.negate
+  // CHECK:   %[[O:.*]] = stablehlo.reshape %[[N]]
+  // CHECK:   mpmd.return %[[K]], %[[K]], %[[O]] : tensor<4x6xf32>, tensor<4x6xf32>, tensor<24xf32>
+  %f:3 = mpmd.named_computation<"f"> (%x) (%a: !w) {
+    %k = stablehlo.tanh %a : !w
+    %l = stablehlo.reshape %k : (!w) -> !v
+    %n = stablehlo.negate %a : !w
+    %o = stablehlo.reshape %n : (!w) -> !v
+    mpmd.return %k, %l, %o : !w, !v, !v
+  } : (!w) -> (!w, !v, !v)
+  // CHECK: mpmd.named_computation<"f"(1)> (%[[F]]#0, %[[F]]#1, %[[F]]#2) (%{{.*}}: tensor<4x6xf32>, %[[P:.*]]: tensor<4x6xf32>, %{{.*}}: tensor<24xf32>) {
+  // CHECK-NEXT:   stablehlo.reshape %[[P]] : (tensor<4x6xf32>) -> tensor<24xf32>
+  %g = mpmd.named_computation<"f"(1)> (%f#0, %f#1, %f#2) (%k: !w, %l: !v, %o: !v) {
+    %m = stablehlo.multiply %l, %o : !v
+    mpmd.return %m : !v
+  } : (!w, !v, !v) -> !v
+  return %g : !v
+}
+
+// What others read, too, stays transposed; a weight is read itself.
+// CHECK-LABEL: func @stays_transposed_for_others
+// CHECK-SAME:    (%[[W:.*]]: tensor<4x6xf32>)
+func.func @stays_transposed_for_others(%w: !w) -> (tensor<6x4xf32>, tensor<6x4xf32>) attributes {topology = #topology} {
+  // CHECK-NEXT: %[[F:.*]] = mpmd.named_computation<"f"> (%[[W]])
+  // CHECK:        %[[T:.*]] = stablehlo.transpose
+  // CHECK:        mpmd.return %[[T]] : tensor<6x4xf32>
+  %f:2 = mpmd.named_computation<"f"> (%w) (%a: !w) {
+    %k = stablehlo.tanh %a : !w
+    %t = stablehlo.transpose %k, dims = [1, 0] : (!w) -> tensor<6x4xf32>
+    %v = stablehlo.transpose %a, dims = [1, 0] : (!w) -> tensor<6x4xf32>
+    mpmd.return %t, %v : tensor<6x4xf32>, tensor<6x4xf32>
+  } : (!w) -> (tensor<6x4xf32>, tensor<6x4xf32>)
+  // CHECK: mpmd.named_computation<"f"(1)> (%[[F]], %[[W]]) (%[[P:.*]]: tensor<6x4xf32>, %[[A:.*]]: tensor<4x6xf32>) {
+  // CHECK-NEXT:   %[[V:.*]] = stablehlo.transpose %[[A]]
+  // CHECK-NEXT:   stablehlo.add %[[P]], %[[V]]
+  %g = mpmd.named_computation<"f"(1)> (%f#0, %f#1) (%p: tensor<6x4xf32>, %q: tensor<6x4xf32>) {
+    %m = stablehlo.add %p, %q : tensor<6x4xf32>
+    mpmd.return %m : tensor<6x4xf32>
+  } : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %f#0, %g : tensor<6x4xf32>, tensor<6x4xf32>
+}

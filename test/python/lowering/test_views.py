@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backwards read weights themselves, not copies that forwards have reshaped."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +17,10 @@ import meshwright as mw
 def reshaped(w, x):
     """The weight is a table of heads, the product takes a matrix."""
     return jnp.tanh(x @ w.reshape(8, 8))
+
+
+def transposed(w, x):
+    return jnp.tanh(x @ w.T)
 
 
 def expert(w, x):
@@ -33,7 +39,7 @@ def lower(layer, meshes, **options):
         {"stage0": "m0", "stage1": "m1"},
         partitioning_options={"mpmd_infer_transfers": True, **options},
     )
-    shape = (2, 4, 8) if layer is reshaped else (2, 8, 8)
+    shape = {reshaped: (2, 4, 8), transposed: (8, 8)}.get(layer, (2, 8, 8))
     ws = [np.full(shape, 0.1 * (i + 1), np.float32) for i in range(2)]
     x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
     return mw.jit(jax.grad(loss), config).lower(ws, x), loss, (ws, x)
@@ -48,12 +54,11 @@ def count_results(lowered) -> int:
     )
 
 
-@pytest.mark.parametrize("is_manual", [False, True])
-def test_forwards_keep_no_copy_of_a_weight(is_manual):
+@pytest.mark.parametrize("layer", [reshaped, transposed, expert])
+def test_forwards_keep_no_copy_of_a_weight(layer):
     devices = np.array(jax.devices()[:4]).reshape(2, 2)
     meshes = {f"m{i}": Mesh(row, "x") for i, row in enumerate(devices)}
-    layer = reshaped
-    if is_manual:
+    if layer is expert:
         specs = {"in_specs": (P("x"), P("x")), "out_specs": P("x")}
         layer = jax.shard_map(expert, mesh=meshes["m0"], **specs)
     lowered, loss, arguments = lower(layer, meshes, mpmd_repeat_views=True)
@@ -62,3 +67,50 @@ def test_forwards_keep_no_copy_of_a_weight(is_manual):
     compiled = lowered.compile()
     placed = jax.device_put(arguments, compiled.input_shardings[0])
     assert_close(compiled(*placed), jax.jit(jax.grad(loss))(*arguments))
+
+
+def attention(w, x):
+    """Scores of products whose one operand is transposed."""
+    heads = (x @ w).reshape(2, 2, 8)
+    return jnp.tanh(heads @ heads.swapaxes(1, 2) @ heads).reshape(4, 8)
+
+
+def test_forwards_keep_what_they_compute_as_it_is():
+    meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
+
+    def loss(ws, x):
+        for i, w in enumerate(ws):
+            x = mw.named_computation(attention, name=f"stage{i}")(w, x)
+        return (x**2).sum()
+
+    def transposed_results(**options):
+        config = mw.make_config(
+            meshes,
+            {"stage0": "m0", "stage1": "m1"},
+            partitioning_options={"mpmd_infer_transfers": True, **options},
+        )
+        lowered = mw.jit(jax.grad(loss), config).lower(ws, x)
+        modules = [
+            text
+            for name, text in lowered.partitioning_result.fragments.items()
+            if "fwd" in name
+        ]
+        returned = [
+            re.search(r"^ *return (.*) :", text, re.MULTILINE)[1].split(", ")
+            for text in modules
+        ]
+        made = [
+            set(re.findall(r"(%\d+) = stablehlo\.transpose", text)) for text in modules
+        ]
+        counts = [len(m & set(r)) for m, r in zip(made, returned, strict=True)]
+        return sum(counts), lowered.compile()
+
+    ws = [
+        np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8) / (i + 1) for i in (0, 1)
+    ]
+    x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    count, compiled = transposed_results(mpmd_repeat_views=True)
+    count_apart, _ = transposed_results()
+    assert count_apart > count == 0
+    placed = jax.device_put((ws, x), compiled.input_shardings[0])
+    assert_close(compiled(*placed), jax.jit(jax.grad(loss))(ws, x))
