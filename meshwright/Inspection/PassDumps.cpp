@@ -3,9 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/PassDumps.h"
+#include "meshwright/Inspection/ProgramState.h"
 #include "meshwright/Text/WholeFile.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -13,15 +15,43 @@
 using namespace mlir;
 using namespace meshwright;
 
+/// Adds the time that it lives to that of the dumps.
+class PassDumps::Watch {
+public:
+  explicit Watch(PassDumps &dumps) : dumps(dumps) {}
+  ~Watch() {
+    auto taken = std::chrono::steady_clock::now() - begin;
+    std::lock_guard<std::mutex> lock(dumps.mutex);
+    dumps.spent += taken;
+  }
+
+private:
+  PassDumps &dumps;
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+};
+
 class PassDumps::Printer : public PassManager::IRPrinterConfig {
 public:
   Printer(std::shared_ptr<PassDumps> dumps, bool writesUnchanged)
       : IRPrinterConfig(/*printModuleScope=*/false,
-                        /*printAfterOnlyOnChange=*/!writesUnchanged),
-        dumps(std::move(dumps)) {}
+                        /*printAfterOnlyOnChange=*/false),
+        dumps(std::move(dumps)), writesUnchanged(writesUnchanged) {}
 
+  void printBeforeIfEnabled(Pass *pass, Operation *op,
+                            PrintCallbackFn) override {
+    if (writesUnchanged)
+      return;
+    Watch watch(*dumps);
+    llvm::hash_code state = hashState(op);
+    std::lock_guard<std::mutex> lock(mutex);
+    before.insert_or_assign(pass, state);
+  }
   void printAfterIfEnabled(Pass *pass, Operation *op,
                            PrintCallbackFn print) override {
+    Watch watch(*dumps);
+    if (!writesUnchanged && !isChanged(pass, op))
+      return;
     std::string text;
     llvm::raw_string_ostream os(text);
     print(os);
@@ -29,7 +59,16 @@ public:
   }
 
 private:
+  bool isChanged(Pass *pass, Operation *op) {
+    llvm::hash_code state = hashState(op);
+    std::lock_guard<std::mutex> lock(mutex);
+    return before.at(pass) != state;
+  }
+
   std::shared_ptr<PassDumps> dumps;
+  bool writesUnchanged;
+  std::mutex mutex; ///< Each thread has passes of its own.
+  llvm::DenseMap<Pass *, llvm::hash_code> before;
 };
 
 void PassDumps::watch(std::shared_ptr<PassDumps> dumps, PassManager &passes,

@@ -7,6 +7,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringMap.h"
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -28,17 +29,24 @@ public:
   static void watch(std::shared_ptr<PassDumps> dumps, mlir::PassManager &passes,
                     bool writesUnchanged);
 
+  /// The time that looking for changes, printing and writing took, in all threads.
+  double getSeconds() const {
+    return std::chrono::duration<double>(spent).count();
+  }
+
   /// The first error; nothing was written after it. Empty without one.
   const std::string &getError() const { return error; }
 
 private:
   class Printer;
+  class Watch;
 
   void write(mlir::Pass *pass, mlir::Operation *op, const std::string &text);
 
   std::string folder;
   std::mutex mutex; ///< Functions may be worked on at the same time.
   llvm::StringMap<unsigned> numFiles; ///< By folder.
+  std::chrono::steady_clock::duration spent = {};
   std::string error;
 };
 

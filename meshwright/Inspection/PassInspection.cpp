@@ -82,7 +82,11 @@ PassInspection::~PassInspection() {
   auto put = [&](StringRef name, StringRef text) {
     llvm::consumeError(writeWholeText(joinPath(folder, name), text));
   };
-  put("time.txt", timeText);
+  put("time.txt",
+      timeText + llvm::formatv("{0,10:F4} s  Dump, in the lines of phases and "
+                               "pipelines, in all threads\n",
+                               dumpSeconds)
+                     .str());
   put("statistics.txt", counted);
   put("remarks.txt", remarkText);
 }
@@ -226,6 +230,8 @@ LogicalResult PassInspection::run(PassManager &passes, StringRef phase,
   LogicalResult result = passes.run(module);
   engine.eraseHandler(watcher);
   result = failure(hasError || failed(result));
+  if (dumps)
+    dumpSeconds += dumps->getSeconds();
   if (dumps && !dumps->getError().empty())
     result = module.emitError() << "options.mpmd_dump: " << dumps->getError();
   if (succeeded(result) && !options.reproducer.empty())

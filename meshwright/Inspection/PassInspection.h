@@ -76,6 +76,7 @@ private:
   /// Of this compile; empty if nothing is dumped.
   std::string folder;
   unsigned numPhases = 0;
+  double dumpSeconds = 0; ///< In all threads.
   std::shared_ptr<PassStatistics> statistics;
   std::optional<PassRemarks> remarks;
   /// For the folder.

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/PassStatistics.h"
-#include "mlir/IR/OperationSupport.h"
+#include "meshwright/Inspection/ProgramState.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -48,7 +48,7 @@ static size_t countOps(Operation *root) {
 namespace {
 /// What a pass found.
 struct Before {
-  OperationFingerPrint print;
+  llvm::hash_code state;
   size_t numOps;
 };
 
@@ -62,7 +62,7 @@ struct Watcher : PassInstrumentation {
     if (isOurs(*pass))
       for (llvm::Statistic *counter : pass->getStatistics())
         *counter = 0;
-    Before found = {OperationFingerPrint(op), countOps(op)};
+    Before found = {hashState(op), countOps(op)};
     std::lock_guard<std::mutex> lock(mutex);
     before.try_emplace(pass, std::move(found));
   }
@@ -76,7 +76,7 @@ struct Watcher : PassInstrumentation {
     lock.unlock();
     if (hasCounted(*pass))
       statistics->add(phase, *pass);
-    else if (OperationFingerPrint(op) != found.print)
+    else if (hashState(op) != found.state)
       statistics->addChange(phase, *pass, found.numOps, countOps(op));
   }
   void runAfterPassFailed(Pass *pass, Operation *op) override {

@@ -196,7 +196,9 @@ def test_a_dump_has_what_replays_it(tools, tmp_path):
     assert {
         re.sub(r"^[\d_]+", "", path.stem) for path in folder.glob("*/**/*.mlir")
     } <= (counted)
-    assert "LowerToFragmentCallsPass" in (folder / "time.txt").read_text()
+    times = (folder / "time.txt").read_text()
+    assert "LowerToFragmentCallsPass" in times
+    assert re.search(r"^ +\d+\.\d+ s  Dump, in the lines of phases", times, re.M)
     remarks = (folder / "remarks.txt").read_text()
     assert re.search(r"^\[merge\] \S+:\d+:\d+: .* were merged into one$", remarks, re.M)
     assert re.search(r"^\[absorb, not done\] .* is not merged: ", remarks, re.M)
