@@ -151,7 +151,8 @@ class Compiled(jax.stages.Compiled):
         """What compilers say of fragments and meshes, as `meshwright compile` prints.
 
         Keys `target`, the device as the cost model calls it or nothing, `fragments`
-        and `meshes`; of several processes, each has the fragments that it runs.
+        and `meshes`; of several processes, each has the fragments that it runs and its
+        own meshes.
         """
         program = self._executable.runtime_executable()
         return fit_as_json(program)

@@ -112,13 +112,13 @@ def _files_of(found: Mapping[str, Any]) -> set[str]:
 
 
 def _join_figures(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Figures of all processes, each of which knows the fragments that it runs."""
+    """Figures of all processes, each of which knows what is on its own devices."""
     whole = parts[0]
     for part in parts[1:]:
         whole["fragments"] = part["fragments"] | whole["fragments"]
         for name, mesh in part["meshes"].items():
-            most = max(whole["meshes"][name], mesh, key=lambda m: m["peak_bytes"])
-            whole["meshes"][name] = most
+            known = whole["meshes"].get(name, mesh)
+            whole["meshes"][name] = max(known, mesh, key=lambda m: m["peak_bytes"])
     return whole
 
 

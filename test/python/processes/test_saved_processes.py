@@ -24,6 +24,7 @@ def test_processes_save_one_program_and_load_it_without_a_compiler(spanning):
     assert loaded == [report | {"compiled": 0} for report in saved]
     figures = json.loads((folder / "compiled.json").read_text())["body"]["figures"]
     assert len(figures["fragments"]) == 3
+    assert figures["meshes"].keys() == {"m0", "wide", "m1"}
     assert all(mesh["peak_bytes"] > 0 for mesh in figures["meshes"].values())
 
 

@@ -482,6 +482,8 @@ class ProgramExecutor:
             )
         meshes = {}
         for name, mesh in self._meshes.items():
+            if not mesh.is_here:
+                continue  # Its process knows.
             run = self.account, self._plan, self._loaded, self.schedule.inputs
             peak = find_peak(name, *run)
             limit = memory_limit(mesh.devices[0])

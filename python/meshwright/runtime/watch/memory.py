@@ -23,7 +23,8 @@ class MeshMemory:
     """Bytes on each device of one mesh (of the busiest, where they differ).
 
     Only what is on the mesh: where meshes share devices, what both have is on them
-    at once (`Account.shared_peaks`).
+    at once (`Account.shared_peaks`). Of a mesh on devices of other processes, only
+    `devices`, `argument_bytes` and `output_bytes` are known, and the rest is 0.
 
     Attributes:
       devices: how many devices the mesh has.
@@ -99,6 +100,12 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
         if stats is not None:
             mesh = account.meshes[source.mesh.name]
             mesh.code_bytes += stats.generated_code_size_in_bytes
+    for name, mesh in meshes.items():
+        if not mesh.is_here:  # The plan has no steps of it.
+            known = account.meshes[name]
+            account.meshes[name] = MeshMemory(
+                known.devices, known.argument_bytes, known.output_bytes
+            )
     return account
 
 
