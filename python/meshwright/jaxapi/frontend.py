@@ -259,7 +259,7 @@ def find(jaxpr: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
 @_FOUND["weakref_lru_cache"](maxsize=None)
 def _bodies_of_each(jaxpr: Any) -> list[Sequence[Any]]:
     """The bodies of each operation of a jaxpr, in which many kinds are looked for."""
-    return [bodies(eqn) or () for eqn in jaxpr.eqns]
+    return list(map(bodies, jaxpr.eqns))
 
 
 def find_inside(eqn: Any, is_wanted: Callable[[Any], bool]) -> Any | None:

@@ -26,8 +26,8 @@ from ..core.names import CALLEE_PREFIX
 from ..jaxapi import frontend as compat
 from ..staging import loops
 from ..staging.costs import count_of, work_of
-from ..staging.emit import rebuilt
-from ..staging.flatten import Flat, Flattener, Item, mark_in
+from ..staging.emit import Writer
+from ..staging.flatten import Item, mark_in
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import body_of, source
 from .results import guarded
@@ -78,7 +78,7 @@ def _is_transposed(eqn: Any) -> bool:
     return compat.transpose_count(eqn.source_info.name_stack) > 0
 
 
-class _Writer(Flattener):
+class _Writer(Writer):
     """Writes loops over microbatches out as calls; everything else stays.
 
     Attributes:
@@ -146,16 +146,6 @@ class _Writer(Flattener):
         return eqn.primitive is named_computation_p and bool(
             self._config.assignment_of([eqn.params["name"]])
         )
-
-    def written(self) -> Any:
-        """The closed jaxpr, with the names of its inputs and results."""
-        closed = self._closed
-        outs = self._walk(closed.jaxpr, self._env, compat.NameStack(), 0)
-        flat = Flat([*self._constvars, *self._invars], self._consts, self.items, outs)
-        eqns = [item.eqn for item in self.items]
-        new = rebuilt(closed, flat, outs, eqns).jaxpr
-        new = new.replace(debug_info=closed.jaxpr.debug_info)
-        return compat.ClosedJaxpr(new, self._consts)
 
     def _open(
         self, eqn: Any, operands: list[Any], stack: Any, count: int

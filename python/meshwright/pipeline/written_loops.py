@@ -14,8 +14,7 @@ from typing import Any
 
 from ..jaxapi import frontend as compat
 from ..staging import loops
-from ..staging.emit import rebuilt
-from ..staging.flatten import Flat, Flattener
+from ..staging.emit import Writer
 from ..tracing.primitives import call_p
 from ..tracing.scopes import body_of
 
@@ -42,20 +41,8 @@ def _is_call(eqn: Any) -> bool:
     return eqn.primitive is call_p
 
 
-class _Writer(Flattener):
+class _Writer(Writer):
     """Writes loops out, and what they are in; everything else stays."""
-
-    def written(self) -> Any:
-        """The closed jaxpr, with the names of its inputs and results."""
-        flat = self.flatten(0)
-        eqns = [item.eqn for item in flat.items]
-        new = rebuilt(self._closed, flat, flat.outs, eqns)
-        info = self._closed.jaxpr.debug_info
-        return compat.ClosedJaxpr(new.jaxpr.replace(debug_info=info), new.consts)
-
-    def flatten(self, transposes: int) -> Flat:
-        outs = self._walk(self._closed.jaxpr, self._env, compat.NameStack(), transposes)
-        return Flat([*self._constvars, *self._invars], self._consts, self.items, outs)
 
     def _open(
         self, eqn: Any, operands: list[Any], stack: Any, count: int

@@ -26,7 +26,7 @@ from ..tracing.primitives import (
     reduce_p,
 )
 from .assign import Graph, is_mark
-from .flatten import Flat, Item
+from .flatten import Flat, Flattener, Item
 
 # What a cast of a weight is read through.
 _OF_CASTS = frozenset({jax.lax.convert_element_type_p, jax.lax.transpose_p})
@@ -171,6 +171,19 @@ def rebuilt(closed: Any, flat: Flat, outs: Sequence[Any], eqns: Sequence[Any]) -
     constvars, invars = flat.invars[:count], flat.invars[count:]
     sides = {"constvars": constvars, "invars": invars, "outvars": outs}
     return compat.remade(closed, flat.consts, **sides, eqns=eqns)
+
+
+class Writer(Flattener):
+    """Writes out what `_open` does; everything else stays as it is."""
+
+    def written(self) -> Any:
+        """The closed jaxpr, with the names of its inputs and results."""
+        closed = self._closed
+        outs = self._walk(closed.jaxpr, self._env, compat.NameStack(), 0)
+        flat = Flat([*self._constvars, *self._invars], self._consts, self.items, outs)
+        new = rebuilt(closed, flat, outs, [item.eqn for item in flat.items]).jaxpr
+        new = new.replace(debug_info=closed.jaxpr.debug_info)
+        return compat.ClosedJaxpr(new, flat.consts)
 
 
 class _Emitter:
