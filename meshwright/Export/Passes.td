@@ -384,9 +384,7 @@ def LowerToFragmentCallsPass
     Statistic<"numFragments", "num-fragments", "Fragments lowered">,
     Statistic<"numFunctions", "num-functions", "Distinct computations">,
   ];
-  let dependentDialects = ["::mlir::func::FuncDialect",
-                           "::mlir::mpmd::MpmdDialect",
-                           "::mlir::sdy::SdyDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def MarkAliasingAndDonationPass
@@ -548,8 +546,6 @@ def MergeTransfersPass : MpmdFunctionPass<"mpmd-merge-transfers"> {
   let statistics = [
     Statistic<"numTransfers", "num-transfers", "Transfers merged">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def SinkCreateTokenIntoFragmentsPass
@@ -581,8 +577,6 @@ def SinkCreateTokenIntoFragmentsPass
     Statistic<"numFragments", "num-fragments",
               "Fragments stripped of tokens">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def SliceInUnitsPass : MpmdProgramPass<"mpmd-slice-in-units"> {

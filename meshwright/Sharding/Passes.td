@@ -95,7 +95,6 @@ def DeferReductionsPass : MpmdFunctionPass<"mpmd-defer-reductions"> {
     Statistic<"reductionsLeft", "reductions-left",
               "Reductions of deferred sums">,
   ];
-  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
 def EnforceUserShardingsPass : MpmdProgramPass<"mpmd-enforce-user-shardings"> {

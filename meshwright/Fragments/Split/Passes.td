@@ -78,9 +78,7 @@ def SplitBwdFragmentsPass
     Statistic<"numFragments", "num-fragments", "Fragments split">,
     Statistic<"numManual", "num-manual", "Manual computations split">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::sdy::SdyDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

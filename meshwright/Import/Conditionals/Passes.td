@@ -47,8 +47,7 @@ def SplitConditionalsPass
   let statistics = [
     Statistic<"numSplit", "num-split", "Conditionals split">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 #endif

@@ -8,6 +8,8 @@
 
 include "meshwright/Dialect/Mpmd/Pass/FunctionPass.td"
 
+let dependentDialects = ["::mlir::mpmd::MpmdDialect"] in {
+
 def InferMeshAssignMeshFuncLeavesPass
     : Pass<"mpmd-infer-mesh-assign-mesh-func-leaves", "::mlir::ModuleOp"> {
   let summary = "Assigns outputs and unused values to meshes";
@@ -45,8 +47,6 @@ def InferMeshAssignMeshFuncLeavesPass
   let statistics = [
     Statistic<"numAssigned", "num-assigned", "Values assigned to a mesh">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def InferMeshAssignUsingInputOutputConstraintsPass
@@ -87,7 +87,6 @@ def InferMeshAssignUsingInputOutputConstraintsPass
   let statistics = [
     Statistic<"numConstraints", "num-constraints", "Constraints met">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InferMeshConvertReduceOpsPass
@@ -126,8 +125,6 @@ def InferMeshConvertReduceOpsPass
     Statistic<"numReduces", "num-reduces",
               "Reductions across meshes created">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def InferMeshFinalizePass
@@ -169,8 +166,6 @@ def InferMeshFinalizePass
     Statistic<"numTransfers", "num-transfers", "Transfers created">,
     Statistic<"numSets", "num-sets", "Mesh sets removed">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def InferMeshPopulateSrcSetPass
@@ -199,7 +194,6 @@ def InferMeshPopulateSrcSetPass
   let statistics = [
     Statistic<"numSets", "num-sets", "Changes of sets">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InferMeshPopulateUseSetPass
@@ -226,7 +220,6 @@ def InferMeshPopulateUseSetPass
   let statistics = [
     Statistic<"numSets", "num-sets", "Changes of sets">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InferMeshRewriteUsingAnalysisPass
@@ -265,7 +258,6 @@ def InferMeshRewriteUsingAnalysisPass
     Statistic<"numCalls", "num-calls", "Calls and loops rewritten">,
     Statistic<"numCopies", "num-copies", "Arguments and results added">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InferMeshValidateNoAdditionalTransfersNeededPass
@@ -292,7 +284,6 @@ def InferMeshValidateNoAdditionalTransfersNeededPass
     Option<"errorLimit", "error-limit", "int", /*default=*/"5",
            "Number of errors after which to stop; -1 for no limit.">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InferMeshValidateSrcSetNotEmptyPass
@@ -314,7 +305,6 @@ def InferMeshValidateSrcSetNotEmptyPass
     Option<"errorLimit", "error-limit", "int", /*default=*/"5",
            "Number of errors after which to stop; -1 for no limit.">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def ReportPlacementPass
@@ -365,5 +355,7 @@ def VerifyPlacementPass : MpmdProgramPass<"mpmd-verify-placement"> {
     Cost: linear in the operations of the function body.
   }];
 }
+
+} // dependentDialects
 
 #endif

@@ -111,8 +111,6 @@ def InlineNestedUserExposedOpsPass
     Statistic<"numInlined", "num-inlined",
               "Named computations and tensors inlined">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def IntroduceTransfersPass

@@ -116,8 +116,7 @@ def GenerateSdyMeshesFromTopologyPass
     Statistic<"numShardings", "num-shardings",
               "Shardings moved to another mesh">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::sdy::SdyDialect"];
+  let dependentDialects = ["::mlir::mpmd::MpmdDialect"];
 }
 
 def InsertNamelessCloneOfNegligibleOpsPass
@@ -185,9 +184,6 @@ def RepeatViewsPass
     Statistic<"numTransposed", "num-transposed",
               "Results that are transposed where they are read">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::sdy::SdyDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def SimplifyNamedComputationsPass
@@ -218,8 +214,6 @@ def SimplifyNamedComputationsPass
     Statistic<"numComputations", "num-computations", "Simplified or erased">,
     Statistic<"numBarriers", "num-barriers", "Barriers with fewer values">,
   ];
-  let dependentDialects = ["::mlir::mpmd::MpmdDialect",
-                           "::mlir::stablehlo::StablehloDialect"];
 }
 
 def SinkNegligibleOpsIntoCallOpPass
@@ -291,7 +285,6 @@ def UnrollForLoopsPass : DistributedFunctionPass<"mpmd-unroll-for-loops"> {
   let statistics = [
     Statistic<"numLoops", "num-loops", "Loops unrolled">,
   ];
-  let dependentDialects = ["::mlir::stablehlo::StablehloDialect"];
 }
 
 def VerifyProgramPass : Pass<"mpmd-verify-program", "::mlir::ModuleOp"> {

@@ -8,6 +8,8 @@
 
 include "mlir/Pass/PassBase.td"
 
+let dependentDialects = ["::mlir::sdy::SdyDialect"] in {
+
 def AddDataFlowEdgesPass
     : Pass<"sdy-add-data-flow-edges", "::mlir::ModuleOp"> {
   let summary = "Gives each data-flow edge an op that holds its sharding";
@@ -31,7 +33,6 @@ def AddDataFlowEdgesPass
   let statistics = [
     Statistic<"numEdges", "num-edges", "Edge ops inserted">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def ApplyShardingConstraintsPass
@@ -60,7 +61,6 @@ def ApplyShardingConstraintsPass
   let statistics = [
     Statistic<"numApplied", "num-applied", "Shardings taken from constraints">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def CloseShardingsPass : Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
@@ -80,7 +80,6 @@ def CloseShardingsPass : Pass<"sdy-close-shardings", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numClosed", "num-closed", "Shardings closed">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def ConstantOrScalarMergerPass
@@ -135,7 +134,6 @@ def ConstantOrScalarSplitterPass
   let statistics = [
     Statistic<"numCopies", "num-copies", "Operations copied">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def DropShardingRulesPass
@@ -174,7 +172,6 @@ def LiftInlinedMeshesPass : Pass<"sdy-lift-inlined-meshes", "::mlir::ModuleOp"> 
     Statistic<"numMerged", "num-merged", "Mesh ops replaced by an equal one">,
     Statistic<"numLifted", "num-lifted", "Mesh ops added">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def ManualAxesCleanupPass
@@ -196,7 +193,6 @@ def ManualAxesCleanupPass
   let statistics = [
     Statistic<"numChanged", "num-changed", "Manual computations changed">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def PopulateOpShardingRulesPass
@@ -218,7 +214,6 @@ def PopulateOpShardingRulesPass
   let statistics = [
     Statistic<"numRules", "num-rules", "Ops with a rule">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def PropagateToFuncResultsPass
@@ -258,7 +253,6 @@ def RemoveSizeOneAxesPass
   let statistics = [
     Statistic<"numChanged", "num-changed", "Shardings with fewer axes">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def RemoveSubAxesInInputOutputShardingsPass
@@ -281,7 +275,6 @@ def RemoveSubAxesInInputOutputShardingsPass
   let statistics = [
     Statistic<"numCut", "num-cut", "Shardings truncated">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def ShardingGroupImportPass
@@ -306,7 +299,6 @@ def ShardingGroupImportPass
   let statistics = [
     Statistic<"numErased", "num-erased", "Duplicate memberships erased">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def SinkDataFlowEdgesPass
@@ -341,7 +333,6 @@ def SinkDataFlowEdgesPass
   let statistics = [
     Statistic<"numEdges", "num-edges", "Edge ops removed">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
 
 def UpdateNonDivisibleInputOutputShardingsPass
@@ -366,7 +357,8 @@ def UpdateNonDivisibleInputOutputShardingsPass
   let statistics = [
     Statistic<"numChanged", "num-changed", "Shardings made to divide">,
   ];
-  let dependentDialects = ["::mlir::sdy::SdyDialect"];
 }
+
+} // dependentDialects
 
 #endif
