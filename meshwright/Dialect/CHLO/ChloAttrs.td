@@ -6,13 +6,13 @@
 #define MESHWRIGHT_DIALECT_CHLO_ATTRS_TD
 
 include "meshwright/Dialect/CHLO/ChloEnums.td"
-include "mlir/IR/AttrTypeBase.td"
-
-def Chlo_Dims : ArrayRefParameter<"int64_t", "dimensions">;
+include "meshwright/Dialect/StableHLO/StructForm.td"
 
 def Chlo_RaggedDotDimensionNumbersAttr
-    : AttrDef<Chlo_Dialect, "RaggedDotDimensionNumbers"> {
-  let mnemonic = "ragged_dot";
+    : StructFormAttr<Chlo_Dialect, "RaggedDotDimensionNumbers", "ragged_dot",
+                     ["lhs_batching_dimensions", "rhs_batching_dimensions",
+                      "lhs_contracting_dimensions", "rhs_contracting_dimensions",
+                      "lhs_ragged_dimensions", "rhs_group_dimensions"]> {
   let summary = "What the dimensions of a ragged dot product represent";
   let description = [{
     ```mlir
@@ -23,13 +23,6 @@ def Chlo_RaggedDotDimensionNumbersAttr
 
     Fields may be in any order; empty ones are not printed.
   }];
-  let parameters = (ins Chlo_Dims:$lhsBatchingDimensions,
-                        Chlo_Dims:$rhsBatchingDimensions,
-                        Chlo_Dims:$lhsContractingDimensions,
-                        Chlo_Dims:$rhsContractingDimensions,
-                        Chlo_Dims:$lhsRaggedDimensions,
-                        Chlo_Dims:$rhsGroupDimensions);
-  let hasCustomAssemblyFormat = 1;
 }
 
 #endif

@@ -57,29 +57,3 @@ Operation *ChloDialect::materializeConstant(OpBuilder &builder, Attribute value,
     return nullptr;
   return ConstantOp::create(builder, loc, type, elements);
 }
-
-Attribute RaggedDotDimensionNumbersAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> lhsBatching, rhsBatching, lhsContracting, rhsContracting,
-      lhsRagged, rhsGroup;
-  if (parser.parseLess() ||
-      stablehlo::parseStructFields(
-          parser, {{"lhs_batching_dimensions", lhsBatching},
-                   {"rhs_batching_dimensions", rhsBatching},
-                   {"lhs_contracting_dimensions", lhsContracting},
-                   {"rhs_contracting_dimensions", rhsContracting},
-                   {"lhs_ragged_dimensions", lhsRagged},
-                   {"rhs_group_dimensions", rhsGroup}}))
-    return {};
-  return get(parser.getContext(), lhsBatching, rhsBatching, lhsContracting,
-             rhsContracting, lhsRagged, rhsGroup);
-}
-
-void RaggedDotDimensionNumbersAttr::print(AsmPrinter &printer) const {
-  stablehlo::StructFormPrinter(printer)
-      .field("lhs_batching_dimensions", getLhsBatchingDimensions())
-      .field("rhs_batching_dimensions", getRhsBatchingDimensions())
-      .field("lhs_contracting_dimensions", getLhsContractingDimensions())
-      .field("rhs_contracting_dimensions", getRhsContractingDimensions())
-      .field("lhs_ragged_dimensions", getLhsRaggedDimensions())
-      .field("rhs_group_dimensions", getRhsGroupDimensions());
-}

@@ -3,89 +3,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/Dialect/StableHLO/StructForm.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
-
-//===----------------------------------------------------------------------===//
-// Dot, gather and scatter dimension numbers
-//===----------------------------------------------------------------------===//
-
-Attribute DotDimensionNumbersAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> lhsBatching, rhsBatching, lhsContracting, rhsContracting;
-  if (parser.parseLess() ||
-      parseStructFields(parser,
-                        {{"lhs_batching_dimensions", lhsBatching},
-                         {"rhs_batching_dimensions", rhsBatching},
-                         {"lhs_contracting_dimensions", lhsContracting},
-                         {"rhs_contracting_dimensions", rhsContracting}}))
-    return {};
-  return get(parser.getContext(), lhsBatching, rhsBatching, lhsContracting,
-             rhsContracting);
-}
-
-void DotDimensionNumbersAttr::print(AsmPrinter &printer) const {
-  StructFormPrinter(printer)
-      .field("lhs_batching_dimensions", getLhsBatchingDimensions())
-      .field("rhs_batching_dimensions", getRhsBatchingDimensions())
-      .field("lhs_contracting_dimensions", getLhsContractingDimensions())
-      .field("rhs_contracting_dimensions", getRhsContractingDimensions());
-}
-
-Attribute GatherDimensionNumbersAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> offset, collapsed, operandBatching, indicesBatching, map;
-  int64_t indexVectorDim = 0;
-  if (parser.parseLess() ||
-      parseStructFields(parser,
-                        {{"offset_dims", offset},
-                         {"collapsed_slice_dims", collapsed},
-                         {"operand_batching_dims", operandBatching},
-                         {"start_indices_batching_dims", indicesBatching},
-                         {"start_index_map", map},
-                         {"index_vector_dim", indexVectorDim}}))
-    return {};
-  return get(parser.getContext(), offset, collapsed, operandBatching,
-             indicesBatching, map, indexVectorDim);
-}
-
-void GatherDimensionNumbersAttr::print(AsmPrinter &printer) const {
-  StructFormPrinter(printer)
-      .field("offset_dims", getOffsetDims())
-      .field("collapsed_slice_dims", getCollapsedSliceDims())
-      .field("operand_batching_dims", getOperandBatchingDims())
-      .field("start_indices_batching_dims", getStartIndicesBatchingDims())
-      .field("start_index_map", getStartIndexMap())
-      .field("index_vector_dim", getIndexVectorDim());
-}
-
-Attribute ScatterDimensionNumbersAttr::parse(AsmParser &parser, Type) {
-  SmallVector<int64_t> window, inserted, inputBatching, indicesBatching, map;
-  int64_t indexVectorDim = 0;
-  if (parser.parseLess() ||
-      parseStructFields(parser,
-                        {{"update_window_dims", window},
-                         {"inserted_window_dims", inserted},
-                         {"input_batching_dims", inputBatching},
-                         {"scatter_indices_batching_dims", indicesBatching},
-                         {"scatter_dims_to_operand_dims", map},
-                         {"index_vector_dim", indexVectorDim}}))
-    return {};
-  return get(parser.getContext(), window, inserted, inputBatching,
-             indicesBatching, map, indexVectorDim);
-}
-
-void ScatterDimensionNumbersAttr::print(AsmPrinter &printer) const {
-  StructFormPrinter(printer)
-      .field("update_window_dims", getUpdateWindowDims())
-      .field("inserted_window_dims", getInsertedWindowDims())
-      .field("input_batching_dims", getInputBatchingDims())
-      .field("scatter_indices_batching_dims", getScatterIndicesBatchingDims())
-      .field("scatter_dims_to_operand_dims", getScatterDimsToOperandDims())
-      .field("index_vector_dim", getIndexVectorDim());
-}
 
 //===----------------------------------------------------------------------===//
 // Dot algorithm

@@ -6,7 +6,7 @@
 #define MESHWRIGHT_DIALECT_STABLEHLO_STRUCTATTRS_TD
 
 include "meshwright/Dialect/StableHLO/StablehloEnums.td"
-include "mlir/IR/AttrTypeBase.td"
+include "meshwright/Dialect/StableHLO/StructForm.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 class Stablehlo_StructAttr<string name, string attrMnemonic,
@@ -22,7 +22,11 @@ def Stablehlo_Dims : ArrayRefParameter<"int64_t", "dimensions">;
 //===----------------------------------------------------------------------===//
 
 def Stablehlo_DotDimensionNumbersAttr
-    : Stablehlo_StructAttr<"DotDimensionNumbers", "dot"> {
+    : StructFormAttr<Stablehlo_Dialect, "DotDimensionNumbers", "dot",
+                     ["lhs_batching_dimensions",
+                      "rhs_batching_dimensions",
+                      "lhs_contracting_dimensions",
+                      "rhs_contracting_dimensions"]> {
   let summary = "Which dimensions of a dot product are batched and contracted";
   let description = [{
     Lists of one side pair up with those of the other by position.
@@ -34,16 +38,16 @@ def Stablehlo_DotDimensionNumbersAttr
 
     Fields may be in any order; empty ones are not printed.
   }];
-  let parameters = (ins
-    Stablehlo_Dims:$lhsBatchingDimensions,
-    Stablehlo_Dims:$rhsBatchingDimensions,
-    Stablehlo_Dims:$lhsContractingDimensions,
-    Stablehlo_Dims:$rhsContractingDimensions);
-  let hasCustomAssemblyFormat = 1;
 }
 
 def Stablehlo_GatherDimensionNumbersAttr
-    : Stablehlo_StructAttr<"GatherDimensionNumbers", "gather"> {
+    : StructFormAttr<Stablehlo_Dialect, "GatherDimensionNumbers", "gather",
+                     ["offset_dims",
+                      "collapsed_slice_dims",
+                      "operand_batching_dims",
+                      "start_indices_batching_dims",
+                      "start_index_map"],
+                     ["index_vector_dim"]> {
   let summary = "How a gather reads its indices and places its slices";
   let description = [{
     ```mlir
@@ -53,18 +57,16 @@ def Stablehlo_GatherDimensionNumbersAttr
 
     Fields may be in any order; empty lists and zeros are not printed.
   }];
-  let parameters = (ins
-    Stablehlo_Dims:$offsetDims,
-    Stablehlo_Dims:$collapsedSliceDims,
-    Stablehlo_Dims:$operandBatchingDims,
-    Stablehlo_Dims:$startIndicesBatchingDims,
-    Stablehlo_Dims:$startIndexMap,
-    "int64_t":$indexVectorDim);
-  let hasCustomAssemblyFormat = 1;
 }
 
 def Stablehlo_ScatterDimensionNumbersAttr
-    : Stablehlo_StructAttr<"ScatterDimensionNumbers", "scatter"> {
+    : StructFormAttr<Stablehlo_Dialect, "ScatterDimensionNumbers", "scatter",
+                     ["update_window_dims",
+                      "inserted_window_dims",
+                      "input_batching_dims",
+                      "scatter_indices_batching_dims",
+                      "scatter_dims_to_operand_dims"],
+                     ["index_vector_dim"]> {
   let summary = "How a scatter reads its indices and places its updates";
   let description = [{
     ```mlir
@@ -75,14 +77,6 @@ def Stablehlo_ScatterDimensionNumbersAttr
 
     Fields may be in any order; empty lists and zeros are not printed.
   }];
-  let parameters = (ins
-    Stablehlo_Dims:$updateWindowDims,
-    Stablehlo_Dims:$insertedWindowDims,
-    Stablehlo_Dims:$inputBatchingDims,
-    Stablehlo_Dims:$scatterIndicesBatchingDims,
-    Stablehlo_Dims:$scatterDimsToOperandDims,
-    "int64_t":$indexVectorDim);
-  let hasCustomAssemblyFormat = 1;
 }
 
 def Stablehlo_ConvDimensionNumbersAttr
