@@ -52,13 +52,7 @@ forEachWindowedDim(const IndexedAccess &access, int64_t rank,
 /// vectors.
 OpShardingRuleAttr mlir::sdy::getRule(GatherOp op) {
   GatherDimensionNumbersAttr numbers = op.getDimensionNumbers();
-  IndexedAccess access{
-      {"offset_dims", numbers.getOffsetDims()},
-      {"collapsed_slice_dims", numbers.getCollapsedSliceDims()},
-      {"operand_batching_dims", numbers.getOperandBatchingDims()},
-      {"start_indices_batching_dims", numbers.getStartIndicesBatchingDims()},
-      {"start_index_map", numbers.getStartIndexMap()},
-      numbers.getIndexVectorDim()};
+  IndexedAccess access(numbers);
   auto operand = cast<ShapedType>(op.getOperand().getType());
   auto indices = cast<ShapedType>(op.getStartIndices().getType());
   auto result = cast<ShapedType>(op.getResult().getType());
@@ -134,14 +128,7 @@ static bool combinesInAnyOrder(ScatterOp op) {
 /// vectors.
 OpShardingRuleAttr mlir::sdy::getRule(ScatterOp op) {
   ScatterDimensionNumbersAttr numbers = op.getScatterDimensionNumbers();
-  IndexedAccess access{
-      {"update_window_dims", numbers.getUpdateWindowDims()},
-      {"inserted_window_dims", numbers.getInsertedWindowDims()},
-      {"input_batching_dims", numbers.getInputBatchingDims()},
-      {"scatter_indices_batching_dims",
-       numbers.getScatterIndicesBatchingDims()},
-      {"scatter_dims_to_operand_dims", numbers.getScatterDimsToOperandDims()},
-      numbers.getIndexVectorDim()};
+  IndexedAccess access(numbers);
   int64_t numInputs = op.getInputs().size();
   auto input = cast<ShapedType>(op.getInputs().front().getType());
   auto indices = cast<ShapedType>(op.getScatterIndices().getType());

@@ -25,15 +25,6 @@ void StablehloDialect::registerGatherScatterOps() {
 // Gathers
 //===----------------------------------------------------------------------===//
 
-static IndexedAccess getAccess(GatherDimensionNumbersAttr dims) {
-  return {{"offset_dims", dims.getOffsetDims()},
-          {"collapsed_slice_dims", dims.getCollapsedSliceDims()},
-          {"operand_batching_dims", dims.getOperandBatchingDims()},
-          {"start_indices_batching_dims", dims.getStartIndicesBatchingDims()},
-          {"start_index_map", dims.getStartIndexMap()},
-          dims.getIndexVectorDim()};
-}
-
 /// Checks the size of every slice (C4).
 static LogicalResult verifySliceSizes(std::optional<Location> location,
                                       const IndexedAccess &access,
@@ -62,7 +53,7 @@ static FailureOr<Type>
 inferGatherType(std::optional<Location> location, RankedTensorType operand,
                 RankedTensorType indices, GatherDimensionNumbersAttr dims,
                 std::optional<ArrayRef<int64_t>> sliceSizes) {
-  IndexedAccess access = getAccess(dims);
+  IndexedAccess access(dims);
   if (failed(access.verify(location, operand, indices, "operand", // (C1)-(C3)
                            "start_indices")) ||
       (sliceSizes &&
@@ -127,16 +118,6 @@ FailureOr<Type> DynamicGatherOp::inferType(std::optional<Location> location,
 // ScatterOp
 //===----------------------------------------------------------------------===//
 
-static IndexedAccess getAccess(ScatterDimensionNumbersAttr dims) {
-  return {
-      {"update_window_dims", dims.getUpdateWindowDims()},
-      {"inserted_window_dims", dims.getInsertedWindowDims()},
-      {"input_batching_dims", dims.getInputBatchingDims()},
-      {"scatter_indices_batching_dims", dims.getScatterIndicesBatchingDims()},
-      {"scatter_dims_to_operand_dims", dims.getScatterDimsToOperandDims()},
-      dims.getIndexVectorDim()};
-}
-
 /// Checks that there are values and that they have one shape (C1).
 static LogicalResult verifySameShape(ScatterOp op, StringRef what,
                                      ValueRange values) {
@@ -185,10 +166,8 @@ static LogicalResult verifyUpdates(ScatterOp op, const IndexedAccess &access,
   return success();
 }
 
-LogicalResult ScatterOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+ScatterOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   if (adaptor.getInputs().empty() || adaptor.getOperands().size() % 2 == 0)
     return emitOptionalError(
         location, "expects at least one input and as many updates, but got ",
@@ -209,7 +188,7 @@ LogicalResult ScatterOp::verify() {
     return failure();
   auto input = cast<RankedTensorType>(getInputs()[0].getType());
   auto updates = cast<RankedTensorType>(getUpdates()[0].getType());
-  IndexedAccess access = getAccess(getScatterDimensionNumbers());
+  IndexedAccess access(getScatterDimensionNumbers());
   if (failed(access.verify(getLoc(), input, getScatterIndices().getType(),
                            "operand", "scatter_indices")) || // (C2)-(C4)
       failed(verifyUpdates(*this, access, input, updates)))

@@ -3,13 +3,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/GatherScatter/IndexedAccess.h"
-#include "meshwright/Dialect/StableHLO/TypeCompatibility.h"
 #include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
 
 using Dims = IndexedAccess::Dims;
+
+IndexedAccess::IndexedAccess(GatherDimensionNumbersAttr numbers)
+    : window{"offset_dims", numbers.getOffsetDims()},
+      dropped{"collapsed_slice_dims", numbers.getCollapsedSliceDims()},
+      operandBatching{"operand_batching_dims",
+                      numbers.getOperandBatchingDims()},
+      indicesBatching{"start_indices_batching_dims",
+                      numbers.getStartIndicesBatchingDims()},
+      indexMap{"start_index_map", numbers.getStartIndexMap()},
+      indexVectorDim(numbers.getIndexVectorDim()) {}
+
+IndexedAccess::IndexedAccess(ScatterDimensionNumbersAttr numbers)
+    : window{"update_window_dims", numbers.getUpdateWindowDims()},
+      dropped{"inserted_window_dims", numbers.getInsertedWindowDims()},
+      operandBatching{"input_batching_dims", numbers.getInputBatchingDims()},
+      indicesBatching{"scatter_indices_batching_dims",
+                      numbers.getScatterIndicesBatchingDims()},
+      indexMap{"scatter_dims_to_operand_dims",
+               numbers.getScatterDimsToOperandDims()},
+      indexVectorDim(numbers.getIndexVectorDim()) {}
 
 static LogicalResult verifySorted(std::optional<Location> location,
                                   const Dims &dims) {

@@ -11,10 +11,7 @@
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_GATHERSCATTER_INDEXEDACCESS_H
 #define MESHWRIGHT_DIALECT_STABLEHLO_GATHERSCATTER_INDEXEDACCESS_H
 
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Location.h"
-#include "mlir/Support/LLVM.h"
-#include <optional>
+#include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 
 namespace mlir::stablehlo {
 
@@ -31,6 +28,9 @@ struct IndexedAccess {
   Dims indicesBatching; // Of the indices: paired with the operand.
   Dims indexMap;        // Of the operand: what an index vector addresses.
   int64_t indexVectorDim;
+
+  explicit IndexedAccess(GatherDimensionNumbersAttr numbers);
+  explicit IndexedAccess(ScatterDimensionNumbersAttr numbers);
 
   /// Verifies everything but the side that has windows, whose rank is
   /// `numBatches + window.size()`.
