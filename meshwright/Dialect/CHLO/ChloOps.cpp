@@ -183,20 +183,6 @@ LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
         location, "operand's last dimension must be at least ", k,
         ", which must not be negative, but its type is ", operand);
   shape.back() = k;
-  inferred.append({RankedTensorType::get(shape, elementType),
-                   RankedTensorType::get(shape, indexType)});
-  return success();
-}
-
-LogicalResult TopKOp::readProperties(DialectBytecodeReader &reader,
-                                     OperationState &state) {
-  auto &properties = state.getOrAddProperties<Properties>();
-  return stablehlo::AttributeReader(reader)
-      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.is_stable)
-      .required(properties.k);
-}
-
-void TopKOp::writeProperties(DialectBytecodeWriter &writer) {
-  writer.writeOptionalAttribute(getProperties().is_stable);
-  writer.writeAttribute(getProperties().k);
+  return SmallVector<Type>{RankedTensorType::get(shape, elementType),
+                           RankedTensorType::get(shape, indexType)};
 }

@@ -6,6 +6,7 @@
 #define MESHWRIGHT_DIALECT_CHLO_OPS_TD
 
 include "meshwright/Dialect/CHLO/ChloAttrs.td"
+include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.td"
 include "meshwright/Dialect/StableHLO/StablehloBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -371,6 +372,10 @@ def Chlo_TopKOp : Chlo_Op<"top_k", [Pure, Stablehlo_Inferred]> {
       `:` type($operand) `->` `(` type($values) `,` type($indices) `)`
   }];
   let useCustomPropertiesEncoding = 1;
+  let extraClassDefinition = BytecodeForm<[{
+    .since(::mlir::stablehlo::BytecodeForm::Jax0_11_0, p.is_stable)
+    .required(p.k)
+  }]>.definition;
 }
 
 def Chlo_ScanOp

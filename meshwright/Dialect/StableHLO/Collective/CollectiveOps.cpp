@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Dialect/StableHLO/Collective/ReplicaGroups.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "meshwright/Dialect/StableHLO/ReducerRules.h"
 #include "meshwright/Dialect/StableHLO/ShapeArithmetic.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"

@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_COLLECTIVE_COLLECTIVEOPS_TD
 #define MESHWRIGHT_DIALECT_STABLEHLO_COLLECTIVE_COLLECTIVEOPS_TD
 
+include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.td"
 include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
 include "meshwright/Dialect/StableHLO/StablehloBase.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -162,6 +163,11 @@ def Stablehlo_CollectiveBroadcastOp
                        UnitAttr:$has_dynamic_root);
   let results = (outs Variadic<Stablehlo_FPICQTensor>);
   let useCustomPropertiesEncoding = 1;
+  let extraClassDefinition = BytecodeForm<[{
+    .optional(p.channel_handle)
+    .since(BytecodeForm::Jax0_11_2, p.has_dynamic_root)
+    .required(p.replica_groups)
+  }]>.definition;
 }
 
 def Stablehlo_CollectiveReduceOp

@@ -34,6 +34,7 @@ private:
 };
 
 /// Reads attributes of an op in the order in which they are called for.
+/// BytecodeForm.td has one list of these for reading and writing.
 class AttributeReader {
 public:
   explicit AttributeReader(DialectBytecodeReader &reader) : reader(reader) {}
@@ -56,6 +57,27 @@ public:
 private:
   DialectBytecodeReader &reader;
   bool isGood = true;
+};
+
+/// Writes attributes of an op in the order in which they are called for.
+class AttributeWriter {
+public:
+  explicit AttributeWriter(DialectBytecodeWriter &writer) : writer(writer) {}
+
+  AttributeWriter &required(Attribute attribute) {
+    writer.writeAttribute(attribute);
+    return *this;
+  }
+  AttributeWriter &optional(Attribute attribute) {
+    writer.writeOptionalAttribute(attribute);
+    return *this;
+  }
+  AttributeWriter &since(BytecodeForm, Attribute attribute) {
+    return optional(attribute);
+  }
+
+private:
+  DialectBytecodeWriter &writer;
 };
 
 } // namespace mlir::stablehlo

@@ -4,6 +4,7 @@
 
 #include "meshwright/Dialect/StableHLO/Assembly.h"
 #include "meshwright/Dialect/StableHLO/ConstantOperands.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"

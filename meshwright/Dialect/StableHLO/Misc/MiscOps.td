@@ -5,6 +5,7 @@
 #ifndef MESHWRIGHT_DIALECT_STABLEHLO_MISC_MISCOPS_TD
 #define MESHWRIGHT_DIALECT_STABLEHLO_MISC_MISCOPS_TD
 
+include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.td"
 include "meshwright/Dialect/StableHLO/StablehloAttrs.td"
 include "meshwright/Dialect/StableHLO/StablehloBase.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -322,6 +323,17 @@ def Stablehlo_CustomCallOp
   }];
   let hasVerifier = 1;
   let useCustomPropertiesEncoding = 1;
+  let extraClassDefinition = BytecodeForm<[{
+    .optional(p.api_version)
+    .optional(p.backend_config)
+    .required(p.call_target_name)
+    .optional(p.called_computations)
+    .optional(p.has_side_effect)
+    .optional(p.operand_layouts)
+    .optional(p.output_operand_aliases)
+    .optional(p.result_layouts)
+    .since(BytecodeForm::Jax0_11_0, p.result_tilings)
+  }]>.definition;
 }
 
 def Stablehlo_CompositeOp
