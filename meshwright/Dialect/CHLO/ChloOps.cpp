@@ -160,18 +160,14 @@ OpFoldResult ConstantLikeOp::fold(FoldAdaptor) {
 // TopKOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult TopKOp::inferReturnTypes(MLIRContext *context,
-                                       std::optional<Location> location,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
-  Type indexType = IntegerType::get(context, 32);
+FailureOr<SmallVector<Type>>
+TopKOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   Type elementType = getElementTypeOrSelf(adaptor.getOperand());
+  Type indexType = IntegerType::get(elementType.getContext(), 32);
   auto operand = dyn_cast<RankedTensorType>(adaptor.getOperand().getType());
-  if (!operand) {
-    inferred.append({UnrankedTensorType::get(elementType),
-                     UnrankedTensorType::get(indexType)});
-    return success();
-  }
+  if (!operand)
+    return SmallVector<Type>{UnrankedTensorType::get(elementType),
+                             UnrankedTensorType::get(indexType)};
   if (operand.getRank() < 1) // (C1)
     return emitOptionalError(
         location, "operand's rank must be at least 1, but its type is ",

@@ -44,10 +44,8 @@ static FailureOr<int64_t> getScanSize(std::optional<Location> location,
   return size;
 }
 
-LogicalResult ScanOp::inferReturnTypes(MLIRContext *,
-                                       std::optional<Location> location,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+ScanOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   FailureOr<int64_t> size = getScanSize(location, adaptor);
   if (failed(size))
     return failure();
@@ -59,6 +57,7 @@ LogicalResult ScanOp::inferReturnTypes(MLIRContext *,
                              "expects a body that returns outputs and ",
                              numInits, " carried value(s)");
   int64_t dimension = adaptor.getDimension();
+  SmallVector<Type> inferred;
   for (Type type : returned->drop_back(numInits).getTypes()) { // (C4)
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || tensor.getRank() < dimension)
@@ -71,7 +70,7 @@ LogicalResult ScanOp::inferReturnTypes(MLIRContext *,
     inferred.push_back(RankedTensorType::get(shape, tensor.getElementType()));
   }
   llvm::append_range(inferred, adaptor.getInits().getTypes());
-  return success();
+  return inferred;
 }
 
 LogicalResult ScanOp::verify() {

@@ -357,8 +357,7 @@ def Mpmd_AssignOp : Mpmd_Op<"assign", [Pure, Mpmd_InFunctionOrLoop]> {
 }
 
 def Mpmd_UnassignOp
-    : Mpmd_Op<"unassign", [Pure, Mpmd_InFunctionOrLoop,
-                           DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    : Mpmd_Op<"unassign", [Pure, Mpmd_InFunctionOrLoop, InferTypeOpAdaptor]> {
   let summary = "Gives the tensor that a mesh tensor holds";
   let description = [{
     Bridges import: afterwards none is left. `origin` says why.

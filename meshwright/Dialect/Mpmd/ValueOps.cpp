@@ -48,12 +48,10 @@ LogicalResult UnassignOp::verify() {
   return verifyPlacement(*this, getType(), getTensor().getType());
 }
 
-LogicalResult
-UnassignOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                             ValueRange operands, DictionaryAttr attributes,
-                             OpaqueProperties properties, RegionRange regions,
-                             SmallVectorImpl<Type> &types) {
-  UnassignOpAdaptor adaptor(operands, attributes, properties, regions);
+LogicalResult UnassignOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> loc,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
   auto type = dyn_cast<MeshTensorType>(adaptor.getTensor().getType());
   if (!type)
     return emitOptionalError(loc, "expected a mesh tensor operand, but got ",

@@ -144,10 +144,9 @@ LogicalResult stablehlo::verifyReducer(Operation *op, Region &body,
   return success();
 }
 
-LogicalResult stablehlo::inferReducedTypes(std::optional<Location> location,
-                                           Region &body,
-                                           ArrayRef<RankedTensorType> shapes,
-                                           SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+stablehlo::inferReducedTypes(std::optional<Location> location, Region &body,
+                             ArrayRef<RankedTensorType> shapes) {
   std::optional<OperandRange> returned = getReturnedValues(body);
   if (!returned)
     return emitOptionalError(
@@ -156,6 +155,7 @@ LogicalResult stablehlo::inferReducedTypes(std::optional<Location> location,
     return emitOptionalError(location, "reduction-region must return ",
                              shapes.size(), " value(s), but returns ",
                              returned->size());
+  SmallVector<Type> inferred;
   for (auto [shape, type] : llvm::zip_equal(shapes, returned->getTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
@@ -165,5 +165,5 @@ LogicalResult stablehlo::inferReducedTypes(std::optional<Location> location,
     inferred.push_back(RankedTensorType::get(
         shape.getShape(), tensor.getElementType(), shape.getEncoding()));
   }
-  return success();
+  return inferred;
 }

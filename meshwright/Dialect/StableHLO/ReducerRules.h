@@ -36,12 +36,12 @@ LogicalResult verifyPairedOperands(std::optional<Location> location,
 LogicalResult verifyReducer(Operation *op, Region &body, TypeRange inputs,
                             TypeRange inits, ArrayRef<int64_t> resultShape);
 
-/// Appends one type per shape, with the element types that `body` returns.
+/// Returns one type per shape, with the element types that `body` returns.
 /// Fails, with an error if there is a location, if it returns other than that
 /// many tensors.
-LogicalResult inferReducedTypes(std::optional<Location> location, Region &body,
-                                ArrayRef<RankedTensorType> shapes,
-                                SmallVectorImpl<Type> &inferred);
+FailureOr<SmallVector<Type>>
+inferReducedTypes(std::optional<Location> location, Region &body,
+                  ArrayRef<RankedTensorType> shapes);
 
 } // namespace mlir::stablehlo
 

@@ -239,26 +239,44 @@ class Stablehlo_InferenceBase<code declaration = [{}], code definition = [{}]>
         }] # definition>
       ]>;
 
-// Several results, in `inferReturnTypes(context, location, adaptor, types)`.
-def Stablehlo_Inferred : Stablehlo_InferenceBase;
-
-// One result, in `inferType(location, adaptor)`.
-class Stablehlo_OneInferenceBase<code definition = [{}]>
-    : Stablehlo_InferenceBase<[{
-        static ::mlir::FailureOr<::mlir::Type>
-        inferType(::std::optional<::mlir::Location> location, Adaptor adaptor);
+// In a function of location and adaptor that returns `types` or fails.
+class Stablehlo_InferenceBy<string function, string types,
+                            code definition = [{}]>
+    : Stablehlo_InferenceBase<"static ::mlir::FailureOr<" # types # "> "
+        # function # [{(
+            ::std::optional<::mlir::Location> location, Adaptor adaptor);
       }], [{
         ::llvm::LogicalResult $cppClass::inferReturnTypes(
             ::mlir::MLIRContext *, ::std::optional<::mlir::Location> location,
             Adaptor adaptor,
             ::llvm::SmallVectorImpl<::mlir::Type> &inferred) {
-          ::mlir::FailureOr<::mlir::Type> type = inferType(location, adaptor);
-          if (failed(type))
+          auto types = }] # function # [{(location, adaptor);
+          if (failed(types))
             return ::mlir::failure();
-          inferred.push_back(*type);
+          ::llvm::append_range(inferred, ::llvm::ArrayRef<::mlir::Type>(*types));
           return ::mlir::success();
         }
       }] # definition>;
+
+// Any number of results, in `inferTypes(location, adaptor)`.
+class Stablehlo_ManyInferenceBase<code definition = [{}]>
+    : Stablehlo_InferenceBy<"inferTypes", "::llvm::SmallVector<::mlir::Type>",
+                            definition>;
+def Stablehlo_Inferred : Stablehlo_ManyInferenceBase;
+
+// As many results as operands, of their types.
+def Stablehlo_InferredAsOperands
+    : Stablehlo_ManyInferenceBase<[{
+        ::mlir::FailureOr<::llvm::SmallVector<::mlir::Type>>
+        $cppClass::inferTypes(::std::optional<::mlir::Location>,
+                              Adaptor adaptor) {
+          return ::llvm::to_vector(adaptor.getOperands().getTypes());
+        }
+      }]>;
+
+// One result, in `inferType(location, adaptor)`.
+class Stablehlo_OneInferenceBase<code definition = [{}]>
+    : Stablehlo_InferenceBy<"inferType", "::mlir::Type", definition>;
 def Stablehlo_OneInferred : Stablehlo_OneInferenceBase;
 
 // One result, whose type is this expression over `location` and `adaptor`.

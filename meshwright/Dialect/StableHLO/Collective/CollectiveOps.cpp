@@ -77,16 +77,20 @@ static LogicalResult verifyComputation(Operation *op, Region &computation,
 
 /// Infers the shapes of the operands with the element type that the computation
 /// returns.
-static LogicalResult inferReduced(std::optional<Location> location,
-                                  Region &computation, TypeRange operands,
-                                  SmallVectorImpl<Type> &inferred) {
+static FailureOr<SmallVector<Type>>
+inferReduced(std::optional<Location> location, Region &computation,
+             TypeRange operands) {
   if (operands.empty())
     return emitOptionalError(location, "expects at least one operand");
-  for (Type operand : operands)
-    if (failed(inferReducedTypes(location, computation,
-                                 cast<RankedTensorType>(operand), inferred)))
+  SmallVector<Type> inferred;
+  for (Type operand : operands) {
+    auto types = inferReducedTypes(location, computation,
+                                   cast<RankedTensorType>(operand));
+    if (failed(types))
       return failure();
-  return success();
+    llvm::append_range(inferred, *types);
+  }
+  return inferred;
 }
 
 /// Returns the types of the operands that hold data. With a dynamic root, these
@@ -158,26 +162,24 @@ static LogicalResult verifyReducing(ReduceT op, TypeRange data) {
   return verifyComputation(op, op.getComputation(), data);
 }
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location> location,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+AllReduceOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   return inferReduced(location, adaptor.getComputation(),
-                      adaptor.getOperands().getTypes(), inferred);
+                      adaptor.getOperands().getTypes());
 }
 
 LogicalResult AllReduceOp::verify() {
   return verifyReducing(*this, getOperandTypes());
 }
 
-LogicalResult CollectiveReduceOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+CollectiveReduceOp::inferTypes(std::optional<Location> location,
+                               Adaptor adaptor) {
   FailureOr<TypeRange> data = getDataTypes(
       location, adaptor.getOperands().getTypes(), adaptor.getHasDynamicRoot());
   if (failed(data))
     return failure();
-  return inferReduced(location, adaptor.getComputation(), *data, inferred);
+  return inferReduced(location, adaptor.getComputation(), *data);
 }
 
 LogicalResult CollectiveReduceOp::verify() {
@@ -221,10 +223,8 @@ LogicalResult ReduceScatterOp::verify() {
 // AllToAllOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *,
-                                           std::optional<Location> location,
-                                           Adaptor adaptor,
-                                           SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+AllToAllOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   int64_t split = adaptor.getSplitDimension();
   int64_t concat = adaptor.getConcatDimension();
   int64_t count = adaptor.getSplitCount();
@@ -233,6 +233,7 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *,
   if (failed(verifyReplicaGroups(location, adaptor.getReplicaGroups(), // (C1)
                                  rules)))
     return failure();
+  SmallVector<Type> inferred;
   for (Type operand : adaptor.getOperands().getTypes()) {
     auto type = cast<RankedTensorType>(operand);
     if (split >= type.getRank() || concat >= type.getRank()) // (C2)
@@ -254,16 +255,16 @@ LogicalResult AllToAllOp::inferReturnTypes(MLIRContext *,
     shape[concat] = *whole;
     inferred.push_back(RankedTensorType::get(shape, type.getElementType()));
   }
-  return success();
+  return inferred;
 }
 
 //===----------------------------------------------------------------------===//
 // CollectiveBroadcastOp and CollectivePermuteOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult CollectiveBroadcastOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+CollectiveBroadcastOp::inferTypes(std::optional<Location> location,
+                                  Adaptor adaptor) {
   ReplicaGroupRules rules;
   rules.coversAllIds = false;
   if (failed(verifyReplicaGroups(location, adaptor.getReplicaGroups(), // (C1)
@@ -274,8 +275,7 @@ LogicalResult CollectiveBroadcastOp::inferReturnTypes(
                    adaptor.getHasDynamicRoot());
   if (failed(data))
     return failure();
-  llvm::append_range(inferred, *data); // (C2)
-  return success();
+  return llvm::to_vector(*data); // (C2)
 }
 
 FailureOr<Type> CollectivePermuteOp::inferType(std::optional<Location> location,

@@ -176,8 +176,7 @@ ScatterOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
       llvm::map_to_vector(adaptor.getInputs().getTypes(), [](Type type) {
         return cast<RankedTensorType>(type);
       });
-  return inferReducedTypes(location, adaptor.getUpdateComputation(), shapes,
-                           inferred);
+  return inferReducedTypes(location, adaptor.getUpdateComputation(), shapes);
 }
 
 LogicalResult ScatterOp::verify() {

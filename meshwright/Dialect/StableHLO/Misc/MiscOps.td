@@ -393,7 +393,7 @@ def Stablehlo_OptimizationBarrierOp
   }];
 }
 
-def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure, Stablehlo_Inferred]> {
+def Stablehlo_TupleOp : Stablehlo_Op<"tuple", [Pure, Stablehlo_InferenceBase<>]> {
   let summary = "Packs values into a tuple";
   let description = [{
     ```mlir

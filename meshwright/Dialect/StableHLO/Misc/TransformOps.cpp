@@ -173,37 +173,35 @@ static FailureOr<Type> verifyBatchNorm(std::optional<Location> location,
       RankedTensorType::get(numFeatures, type.getElementType(), encoding));
 }
 
-LogicalResult BatchNormGradOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+BatchNormGradOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   FailureOr<Type> vector = verifyBatchNorm(
       location, {adaptor.getOperand(), adaptor.getGradOutput()},
       {adaptor.getScale(), adaptor.getMean(), adaptor.getVariance()},
       adaptor.getFeatureIndex());
   if (failed(vector))
     return failure();
-  inferred.append({adaptor.getOperand().getType(), *vector, *vector});
-  return success();
+  return SmallVector<Type>{adaptor.getOperand().getType(), *vector, *vector};
 }
 
-LogicalResult BatchNormInferenceOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
-  inferred.push_back(adaptor.getOperand().getType());
-  return verifyBatchNorm(location, adaptor.getOperand(),
-                         {adaptor.getScale(), adaptor.getOffset(),
-                          adaptor.getMean(), adaptor.getVariance()},
-                         adaptor.getFeatureIndex());
+FailureOr<SmallVector<Type>>
+BatchNormInferenceOp::inferTypes(std::optional<Location> location,
+                                 Adaptor adaptor) {
+  if (failed(verifyBatchNorm(location, adaptor.getOperand(),
+                             {adaptor.getScale(), adaptor.getOffset(),
+                              adaptor.getMean(), adaptor.getVariance()},
+                             adaptor.getFeatureIndex())))
+    return failure();
+  return SmallVector<Type>{adaptor.getOperand().getType()};
 }
 
-LogicalResult BatchNormTrainingOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+BatchNormTrainingOp::inferTypes(std::optional<Location> location,
+                                Adaptor adaptor) {
   FailureOr<Type> vector = verifyBatchNorm(
       location, adaptor.getOperand(), {adaptor.getScale(), adaptor.getOffset()},
       adaptor.getFeatureIndex());
   if (failed(vector))
     return failure();
-  inferred.append({adaptor.getOperand().getType(), *vector, *vector});
-  return success();
+  return SmallVector<Type>{adaptor.getOperand().getType(), *vector, *vector};
 }

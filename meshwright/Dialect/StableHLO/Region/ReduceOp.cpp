@@ -53,10 +53,8 @@ static LogicalResult verifyDimensions(std::optional<Location> location,
   return success();
 }
 
-LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
-                                         std::optional<Location> location,
-                                         Adaptor adaptor,
-                                         SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+ReduceOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   if (failed(verifyPairedOperands(location, adaptor.getOperands()))) // (C1)
     return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
@@ -68,7 +66,7 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *,
   for (Type input : inputs)
     shapes.push_back(
         dropDimensions(cast<RankedTensorType>(input), adaptor.getDimensions()));
-  return inferReducedTypes(location, adaptor.getBody(), shapes, inferred);
+  return inferReducedTypes(location, adaptor.getBody(), shapes);
 }
 
 LogicalResult ReduceOp::verify() {

@@ -34,9 +34,9 @@ static bool isScalarPredicate(Type type) {
 //===----------------------------------------------------------------------===//
 
 /// Infers what an operation returns that runs one of several branches.
-static LogicalResult inferBranchTypes(std::optional<Location> location,
-                                      Type selector, RegionRange branches,
-                                      SmallVectorImpl<Type> &inferred) {
+static FailureOr<SmallVector<Type>>
+inferBranchTypes(std::optional<Location> location, Type selector,
+                 RegionRange branches) {
   if (cast<RankedTensorType>(selector).getRank() != 0)
     return emitOptionalError(location,
                              "expects the operand that selects a "
@@ -60,6 +60,7 @@ static LogicalResult inferBranchTypes(std::optional<Location> location,
                                returned[0].size(), " vs ", values->size());
     returned.push_back(*values);
   }
+  SmallVector<Type> inferred;
   for (size_t result = 0, end = returned[0].size(); result < end; ++result) {
     auto types = llvm::map_to_vector(returned, [&](OperandRange values) {
       return values[result].getType();
@@ -74,23 +75,19 @@ static LogicalResult inferBranchTypes(std::optional<Location> location,
       return failure();
     inferred.push_back(*type);
   }
-  return success();
+  return inferred;
 }
 
-LogicalResult IfOp::inferReturnTypes(MLIRContext *,
-                                     std::optional<Location> location,
-                                     Adaptor adaptor,
-                                     SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>> IfOp::inferTypes(std::optional<Location> location,
+                                              Adaptor adaptor) {
   return inferBranchTypes(location, adaptor.getPred().getType(),
-                          adaptor.getRegions(), inferred);
+                          adaptor.getRegions());
 }
 
-LogicalResult CaseOp::inferReturnTypes(MLIRContext *,
-                                       std::optional<Location> location,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+CaseOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   return inferBranchTypes(location, adaptor.getIndex().getType(),
-                          adaptor.getRegions(), inferred);
+                          adaptor.getRegions());
 }
 
 LogicalResult mlir::stablehlo::inlineConstantBranch(CaseOp op,
@@ -129,13 +126,6 @@ void CaseOp::getCanonicalizationPatterns(RewritePatternSet &results,
 //===----------------------------------------------------------------------===//
 // While
 //===----------------------------------------------------------------------===//
-
-LogicalResult WhileOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                        Adaptor adaptor,
-                                        SmallVectorImpl<Type> &inferred) {
-  llvm::append_range(inferred, adaptor.getOperand().getTypes());
-  return success();
-}
 
 void WhileOp::getAsmBlockArgumentNames(Region &region,
                                        OpAsmSetValueNameFn setName) {
@@ -259,15 +249,12 @@ static LogicalResult verifyScalarArguments(Operation *op, Region &body,
   return success();
 }
 
-LogicalResult MapOp::inferReturnTypes(MLIRContext *,
-                                      std::optional<Location> location,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>> MapOp::inferTypes(std::optional<Location> location,
+                                               Adaptor adaptor) {
   if (adaptor.getInputs().empty())
     return emitOptionalError(location, "expects at least one input");
   auto input = cast<RankedTensorType>(adaptor.getInputs()[0].getType());
-  return inferReducedTypes(location, adaptor.getComputation(), {input},
-                           inferred);
+  return inferReducedTypes(location, adaptor.getComputation(), input);
 }
 
 LogicalResult MapOp::verify() {
@@ -294,13 +281,6 @@ LogicalResult MapOp::verify() {
 //===----------------------------------------------------------------------===//
 // Sort
 //===----------------------------------------------------------------------===//
-
-LogicalResult SortOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &inferred) {
-  llvm::append_range(inferred, adaptor.getInputs().getTypes());
-  return success();
-}
 
 LogicalResult SortOp::verify() {
   if (getInputs().empty()) // (C1)

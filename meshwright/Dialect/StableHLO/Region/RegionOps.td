@@ -83,7 +83,8 @@ def Stablehlo_CaseOp
 
 def Stablehlo_WhileOp
     : Stablehlo_Op<"while", [
-          Stablehlo_EffectsOfBody, Stablehlo_EndsInReturn, Stablehlo_Inferred,
+          Stablehlo_EffectsOfBody, Stablehlo_EndsInReturn,
+          Stablehlo_InferredAsOperands,
           DeclareOpInterfaceMethods<OpAsmOpInterface,
                                     ["getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats a body while a condition holds";
@@ -275,8 +276,8 @@ def Stablehlo_MapOp
 
 def Stablehlo_SortOp
     : Stablehlo_Op<"sort", [
-          Stablehlo_EffectsOfBodyIfStaticOperands, Stablehlo_Inferred,
-          SameOperandsAndResultShape]> {
+          Stablehlo_EffectsOfBodyIfStaticOperands,
+          Stablehlo_InferredAsOperands, SameOperandsAndResultShape]> {
   let summary = "Sorts the elements along one dimension";
   let description = [{
     All inputs are permuted alike. The comparator says whether the first of two

@@ -13,9 +13,8 @@ using namespace mlir::stablehlo;
 // ReduceWindowOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult ReduceWindowOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+ReduceWindowOp::inferTypes(std::optional<Location> location, Adaptor adaptor) {
   if (failed(verifyPairedOperands(location, adaptor.getOperands()))) // (C1)
     return failure();
   TypeRange inputs = adaptor.getInputs().getTypes();
@@ -44,7 +43,7 @@ LogicalResult ReduceWindowOp::inferReturnTypes(
       return failure();
     shapes.push_back(RankedTensorType::get(*counts, tensor.getElementType()));
   }
-  return inferReducedTypes(location, adaptor.getBody(), shapes, inferred);
+  return inferReducedTypes(location, adaptor.getBody(), shapes);
 }
 
 LogicalResult ReduceWindowOp::verify() {
@@ -59,12 +58,11 @@ LogicalResult ReduceWindowOp::verify() {
 // SelectAndScatterOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult SelectAndScatterOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &inferred) {
+FailureOr<SmallVector<Type>>
+SelectAndScatterOp::inferTypes(std::optional<Location> location,
+                               Adaptor adaptor) {
   auto operand = cast<RankedTensorType>(adaptor.getOperand().getType());
-  return inferReducedTypes(location, adaptor.getScatter(), {operand}, // (C6)
-                           inferred);
+  return inferReducedTypes(location, adaptor.getScatter(), operand); // (C6)
 }
 
 /// Checks (C1).
