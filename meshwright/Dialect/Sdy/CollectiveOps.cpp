@@ -12,7 +12,6 @@
 #include "meshwright/Dialect/Sdy/SdyDialect.h"
 #include "meshwright/Dialect/Sdy/ShardingVerification.h"
 #include "meshwright/Dialect/Sdy/Shardings.h"
-#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SmallBitVector.h"
 
@@ -384,18 +383,22 @@ static bool isNoOp(ListOfAxisRefListsAttr axes) {
 static bool isNoOp(AxisRefListAttr axes) { return axes.empty(); }
 
 /// Pattern: collective without axes -> its operand.
-template <typename OpT, auto GetAxes>
-static LogicalResult eraseNoOp(OpT op, PatternRewriter &rewriter) {
-  if (!isNoOp((op.*GetAxes)()) ||
-      !canReadInstead(op.getResult(), op.getTensor()))
+template <typename OpT, typename AxesT>
+static LogicalResult eraseNoOp(OpT op, AxesT axes, PatternRewriter &rewriter) {
+  if (!isNoOp(axes) || !canReadInstead(op.getResult(), op.getTensor()))
     return failure();
   rewriter.replaceOp(op, op.getTensor());
   return success();
 }
 
+LogicalResult AllGatherOp::canonicalize(AllGatherOp op,
+                                        PatternRewriter &rewriter) {
+  return eraseNoOp(op, op.getGatheringAxes(), rewriter);
+}
+
 /// Pattern: permute to the sharding that the operand has -> its operand.
-static LogicalResult eraseIdentityPermute(CollectivePermuteOp op,
-                                          PatternRewriter &rewriter) {
+LogicalResult CollectivePermuteOp::canonicalize(CollectivePermuteOp op,
+                                                PatternRewriter &rewriter) {
   TensorShardingAttr in = getSharding(op.getTensor());
   if (!in || !op.getOutSharding().isEquivalent(in) ||
       op.getOutSharding().getMesh(op) != in.getMesh(op) ||
@@ -437,8 +440,8 @@ static LogicalResult fuseReduceScatter(AllSliceOp op,
 
 /// Pattern: all_to_all(all_to_all(x)) -> all_to_all(x) by both, unless the
 /// second one moves on what the first has moved.
-static LogicalResult combineAllToAlls(AllToAllOp op,
-                                      PatternRewriter &rewriter) {
+LogicalResult AllToAllOp::canonicalize(AllToAllOp op,
+                                       PatternRewriter &rewriter) {
   auto inner = op.getTensor().getDefiningOp<AllToAllOp>();
   if (!inner || !inner->hasOneUse() || inner.getTensor() == op.getResult())
     return failure();
@@ -462,82 +465,31 @@ static LogicalResult combineAllToAlls(AllToAllOp op,
   return success();
 }
 
-void AllGatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                              MLIRContext *) {
-  patterns.add(eraseNoOp<AllGatherOp, &AllGatherOp::getGatheringAxes>);
-}
-
 void AllSliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *) {
-  patterns.add(eraseNoOp<AllSliceOp, &AllSliceOp::getSlicingAxes>);
+  patterns.add(+[](AllSliceOp op, PatternRewriter &rewriter) {
+    return eraseNoOp(op, op.getSlicingAxes(), rewriter);
+  });
   patterns.add(cancelSliceOfGather);
   patterns.add(fuseReduceScatter);
 }
 
-void AllToAllOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                             MLIRContext *) {
-  patterns.add(combineAllToAlls);
+LogicalResult AllReduceOp::canonicalize(AllReduceOp op,
+                                        PatternRewriter &rewriter) {
+  return eraseNoOp(op, op.getReductionAxes(), rewriter);
 }
 
-void CollectivePermuteOp::getCanonicalizationPatterns(
-    RewritePatternSet &patterns, MLIRContext *) {
-  patterns.add(eraseIdentityPermute);
+LogicalResult ReduceScatterOp::canonicalize(ReduceScatterOp op,
+                                            PatternRewriter &rewriter) {
+  return eraseNoOp(op, op.getReduceScatterAxes(), rewriter);
 }
 
-void AllReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                              MLIRContext *) {
-  patterns.add(eraseNoOp<AllReduceOp, &AllReduceOp::getReductionAxes>);
+LogicalResult ShardedToUnreducedOp::canonicalize(ShardedToUnreducedOp op,
+                                                 PatternRewriter &rewriter) {
+  return eraseNoOp(op, op.getAxes(), rewriter);
 }
 
-void ReduceScatterOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                                  MLIRContext *) {
-  patterns.add(
-      eraseNoOp<ReduceScatterOp, &ReduceScatterOp::getReduceScatterAxes>);
-}
-
-void ShardedToUnreducedOp::getCanonicalizationPatterns(
-    RewritePatternSet &patterns, MLIRContext *) {
-  patterns.add(eraseNoOp<ShardedToUnreducedOp, &ShardedToUnreducedOp::getAxes>);
-}
-
-void ReplicatedToUnreducedOp::getCanonicalizationPatterns(
-    RewritePatternSet &patterns, MLIRContext *) {
-  patterns.add(
-      eraseNoOp<ReplicatedToUnreducedOp, &ReplicatedToUnreducedOp::getAxes>);
-}
-
-//===----------------------------------------------------------------------===//
-// Bytecode
-//===----------------------------------------------------------------------===//
-
-LogicalResult AllReduceOp::readProperties(DialectBytecodeReader &reader,
-                                          OperationState &state) {
-  auto &properties = state.getOrAddProperties<Properties>();
-  return stablehlo::AttributeReader(reader)
-      .required(properties.out_sharding)
-      .required(properties.reduction_axes)
-      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.reduction_op);
-}
-
-void AllReduceOp::writeProperties(DialectBytecodeWriter &writer) {
-  const Properties &properties = getProperties();
-  writer.writeAttribute(properties.out_sharding);
-  writer.writeAttribute(properties.reduction_axes);
-  writer.writeOptionalAttribute(properties.reduction_op);
-}
-
-LogicalResult ReduceScatterOp::readProperties(DialectBytecodeReader &reader,
-                                              OperationState &state) {
-  auto &properties = state.getOrAddProperties<Properties>();
-  return stablehlo::AttributeReader(reader)
-      .required(properties.out_sharding)
-      .required(properties.reduce_scatter_axes)
-      .since(stablehlo::BytecodeForm::Jax0_11_0, properties.reduction_op);
-}
-
-void ReduceScatterOp::writeProperties(DialectBytecodeWriter &writer) {
-  const Properties &properties = getProperties();
-  writer.writeAttribute(properties.out_sharding);
-  writer.writeAttribute(properties.reduce_scatter_axes);
-  writer.writeOptionalAttribute(properties.reduction_op);
+LogicalResult ReplicatedToUnreducedOp::canonicalize(ReplicatedToUnreducedOp op,
+                                                    PatternRewriter &rewriter) {
+  return eraseNoOp(op, op.getAxes(), rewriter);
 }

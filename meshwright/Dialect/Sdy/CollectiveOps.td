@@ -6,6 +6,7 @@
 #define MESHWRIGHT_DIALECT_SDY_COLLECTIVEOPS_TD
 
 include "meshwright/Dialect/Sdy/SdyOps.td"
+include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.td"
 
 /// Constraints of all: the operand has a sharding, unless it may be taken as
 /// replicated; out_sharding fits the type; both are on one mesh and of one rank;
@@ -15,7 +16,7 @@ class Sdy_CollectiveOp<string mnemonic>
     : Sdy_Op<mnemonic, [Pure, AllTypesMatch<["tensor", "result"]>]> {
   let results = (outs Sdy_ShapedType:$result);
   let hasVerifier = 1;
-  let hasCanonicalizer = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 /// An op on axes, of each dimension or of all, which it calls `name`.
@@ -35,6 +36,10 @@ class Sdy_ReducingOp<string mnemonic, Attr kind, string name>
                      Sdy_ReductionKind, "ReductionKind::Sum">:$reduction_op),
                  "(custom<OptionalReductionKind>($reduction_op)^)? "> {
   let useCustomPropertiesEncoding = 1;
+  let extraClassDefinition = BytecodeForm<
+    ".required(p.out_sharding).required(p." # name # ")" # [{
+    .since(::mlir::stablehlo::BytecodeForm::Jax0_11_0, p.reduction_op)
+  }]>.definition;
 }
 
 def Sdy_AllGatherOp
@@ -57,6 +62,8 @@ def Sdy_AllSliceOp
 
     An operand without sharding is taken as replicated.
   }];
+  let hasCanonicalizeMethod = 0;
+  let hasCanonicalizer = 1;
 }
 
 def Sdy_AllToAllOp : Sdy_AxesOp<"all_to_all", Sdy_AllToAllParamList, "params"> {

@@ -6,8 +6,10 @@
 
 #include "meshwright/Dialect/Sdy/Syntax/AttrSyntax.h"
 #include "meshwright/Dialect/Sdy/Syntax/OpSyntax.h"
+#include "meshwright/Dialect/StableHLO/Misc/BytecodeForm.h"
 #include "meshwright/Dialect/StableHLO/ResultAttrs.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 

@@ -16,6 +16,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+} // namespace mlir
+
 #include "meshwright/Dialect/Sdy/SdyDialect.h.inc"
 #include "meshwright/Dialect/Sdy/SdyEnums.h.inc"
 
