@@ -51,10 +51,6 @@ std::optional<int64_t> MeshAttr::findAxisSize(StringRef axisName) const {
   return std::nullopt;
 }
 
-bool MeshAttr::hasAxis(StringRef axisName) const {
-  return findAxisSize(axisName).has_value();
-}
-
 int64_t MeshAttr::getAxisSize(StringRef axisName) const {
   std::optional<int64_t> size = findAxisSize(axisName);
   assert(size && "axis is not in the mesh");
@@ -163,14 +159,6 @@ int64_t SubAxisInfoAttr::getNextPreSize() const {
              : next;
 }
 
-int64_t AxisRefAttr::getPreSize() const {
-  return isSubAxis() ? getSubAxisInfo().getPreSize() : 1;
-}
-
-int64_t AxisRefAttr::getSize(MeshAttr mesh) const {
-  return isSubAxis() ? getSubAxisInfo().getSize() : mesh.getAxisSize(getName());
-}
-
 std::string AxisRefAttr::toString() const {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -197,9 +185,4 @@ void AxisRefAttr::print(AsmPrinter &printer) const {
     printer << ':';
     printer.printStrippedAttrOrType(info);
   }
-}
-
-bool ManualAxesAttr::contains(StringRef axisName) const {
-  return llvm::any_of(getValue(),
-                      [&](StringAttr name) { return name == axisName; });
 }

@@ -73,7 +73,9 @@ def Sdy_Mesh : Sdy_Attr<"Mesh", "mesh"> {
     }
     /// Null unless the mesh is maximal.
     std::optional<int64_t> getMaximalDeviceId() const;
-    bool hasAxis(::llvm::StringRef axisName) const;
+    bool hasAxis(::llvm::StringRef axisName) const {
+      return findAxisSize(axisName).has_value();
+    }
     /// The size of an axis of this mesh, nothing for any other name.
     std::optional<int64_t> findAxisSize(::llvm::StringRef axisName) const;
     /// The size of an axis that is known to be in the mesh.
@@ -132,8 +134,13 @@ def Sdy_AxisRef : Sdy_Attr<"AxisRef", "axis_ref"> {
     bool isFullAxis() const { return !getSubAxisInfo(); }
     bool isSubAxis() const { return static_cast<bool>(getSubAxisInfo()); }
     /// The pre-size of a sub-axis, 1 for a full axis.
-    int64_t getPreSize() const;
-    int64_t getSize(MeshAttr mesh) const;
+    int64_t getPreSize() const {
+      return isSubAxis() ? getSubAxisInfo().getPreSize() : 1;
+    }
+    int64_t getSize(MeshAttr mesh) const {
+      return isSubAxis() ? getSubAxisInfo().getSize()
+                         : mesh.getAxisSize(getName());
+    }
     /// The text as in a sharding, for messages.
     std::string toString() const;
   }];
@@ -174,7 +181,11 @@ def Sdy_AllToAllParamList
 
 def Sdy_ManualAxes
     : Sdy_ListAttr<"ManualAxes", "manual_axes", "::mlir::StringAttr", "value",
-                   "  bool contains(::llvm::StringRef axisName) const;\n"> {
+                   [{
+    bool contains(::llvm::StringRef axisName) const {
+      return ::llvm::is_contained(getValue(), axisName);
+    }
+  }]> {
   let summary = "The axes a manual computation handles itself";
   let description = "Written `{\"x\", \"y\"}`.";
   let assemblyFormat = "`` custom<AxisNames>($value)";
@@ -212,8 +223,12 @@ def Sdy_DimensionSharding
   ];
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    static DimensionShardingAttr getOpen(::mlir::MLIRContext *context);
-    static DimensionShardingAttr getClosed(::mlir::MLIRContext *context);
+    static DimensionShardingAttr getOpen(::mlir::MLIRContext *context) {
+      return get(context, {}, /*isClosed=*/false);
+    }
+    static DimensionShardingAttr getClosed(::mlir::MLIRContext *context) {
+      return get(context, {}, /*isClosed=*/true);
+    }
 
     bool emptyAxes() const { return getAxes().empty(); }
     bool isOpen() const { return !getIsClosed(); }
@@ -222,9 +237,15 @@ def Sdy_DimensionSharding
     /// Into how many pieces the dimension is cut.
     int64_t getShardedSize(MeshAttr mesh) const;
     /// Keeps openness and priority.
-    DimensionShardingAttr replaceAxes(::llvm::ArrayRef<AxisRefAttr> axes) const;
-    DimensionShardingAttr getClosedCopy() const;
-    DimensionShardingAttr dropPriority() const;
+    DimensionShardingAttr replaceAxes(::llvm::ArrayRef<AxisRefAttr> axes) const {
+      return get(getContext(), axes, getIsClosed(), getPriority());
+    }
+    DimensionShardingAttr getClosedCopy() const {
+      return get(getContext(), getAxes(), /*isClosed=*/true, getPriority());
+    }
+    DimensionShardingAttr dropPriority() const {
+      return get(getContext(), getAxes(), getIsClosed());
+    }
   }];
 }
 
@@ -269,7 +290,10 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
                                            ::mlir::Attribute meshOrRef);
     static TensorShardingAttr getFullyOpen(::mlir::MLIRContext *context,
                                            int64_t rank,
-                                           ::llvm::StringRef meshName);
+                                           ::llvm::StringRef meshName) {
+      return getFullyOpen(context, rank,
+                          ::mlir::FlatSymbolRefAttr::get(context, meshName));
+    }
     /// Open, on the mesh of another sharding.
     static TensorShardingAttr getFullyOpenLike(::mlir::Type type,
                                                TensorShardingAttr sharding);
@@ -279,13 +303,18 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
                                              ::mlir::Attribute meshOrRef);
     static TensorShardingAttr getFullyClosed(::mlir::MLIRContext *context,
                                              int64_t rank,
-                                             ::llvm::StringRef meshName);
+                                             ::llvm::StringRef meshName) {
+      return getFullyClosed(context, rank,
+                            ::mlir::FlatSymbolRefAttr::get(context, meshName));
+    }
 
     int64_t getRank() const {
       return static_cast<int64_t>(getDimShardings().size());
     }
     /// Null for an inlined mesh.
-    ::mlir::FlatSymbolRefAttr getMeshSymName() const;
+    ::mlir::FlatSymbolRefAttr getMeshSymName() const {
+      return ::llvm::dyn_cast<::mlir::FlatSymbolRefAttr>(getMeshOrRef());
+    }
     /// Empty for an inlined mesh.
     ::llvm::StringRef getMeshName() const;
     /// The inlined mesh or the one that the symbol names; null if unknown.
@@ -312,7 +341,9 @@ def Sdy_TensorSharding : Sdy_Attr<"TensorSharding", "sharding"> {
     TensorShardingAttr
     replaceReplicatedAxes(::llvm::ArrayRef<AxisRefAttr> axes) const;
     TensorShardingAttr
-    replaceUnreducedAxes(::llvm::ArrayRef<AxisRefAttr> axes) const;
+    replaceUnreducedAxes(::llvm::ArrayRef<AxisRefAttr> axes) const {
+      return replaceUnreducedAxes(axes, getReductionKind());
+    }
     TensorShardingAttr replaceUnreducedAxes(::llvm::ArrayRef<AxisRefAttr> axes,
                                             ReductionKind kind) const;
 
@@ -386,12 +417,24 @@ def Sdy_OpShardingRule : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
     int64_t getFactorSize(int64_t factorIndex) const {
       return getFactorSizes()[factorIndex];
     }
-    bool isReductionFactor(int64_t factorIndex) const;
-    bool isNeedReplicationFactor(int64_t factorIndex) const;
-    bool isPermutationFactor(int64_t factorIndex) const;
-    bool isBlockedPropagationFactor(int64_t factorIndex) const;
+    bool isReductionFactor(int64_t factorIndex) const {
+      return ::llvm::is_contained(getReductionFactors(), factorIndex);
+    }
+    bool isNeedReplicationFactor(int64_t factorIndex) const {
+      return ::llvm::is_contained(getNeedReplicationFactors(), factorIndex);
+    }
+    bool isPermutationFactor(int64_t factorIndex) const {
+      return ::llvm::is_contained(getPermutationFactors(), factorIndex);
+    }
+    bool isBlockedPropagationFactor(int64_t factorIndex) const {
+      return ::llvm::is_contained(getBlockedPropagationFactors(), factorIndex);
+    }
     /// In none of the three special lists that say how it is computed.
-    bool isPassThroughFactor(int64_t factorIndex) const;
+    bool isPassThroughFactor(int64_t factorIndex) const {
+      return !isReductionFactor(factorIndex) &&
+             !isNeedReplicationFactor(factorIndex) &&
+             !isPermutationFactor(factorIndex);
+    }
   }];
 }
 

@@ -15,29 +15,8 @@ using namespace mlir::sdy;
 // DimensionShardingAttr
 //===----------------------------------------------------------------------===//
 
-DimensionShardingAttr DimensionShardingAttr::getOpen(MLIRContext *context) {
-  return get(context, {}, /*isClosed=*/false);
-}
-
-DimensionShardingAttr DimensionShardingAttr::getClosed(MLIRContext *context) {
-  return get(context, {}, /*isClosed=*/true);
-}
-
 int64_t DimensionShardingAttr::getShardedSize(MeshAttr mesh) const {
   return getTotalSize(getAxes(), mesh);
-}
-
-DimensionShardingAttr
-DimensionShardingAttr::replaceAxes(ArrayRef<AxisRefAttr> axes) const {
-  return get(getContext(), axes, getIsClosed(), getPriority());
-}
-
-DimensionShardingAttr DimensionShardingAttr::getClosedCopy() const {
-  return get(getContext(), getAxes(), /*is_closed=*/true, getPriority());
-}
-
-DimensionShardingAttr DimensionShardingAttr::dropPriority() const {
-  return get(getContext(), getAxes(), getIsClosed());
 }
 
 /// Parses `p<n>`, if the next token is a word.
@@ -119,26 +98,11 @@ static ParseResult parseMeshOrRef(AsmParser &parser, Attribute &meshOrRef) {
   return success();
 }
 
-/// Parses `sum`, `max` or `min`, if the next token is a word.
-static ParseResult parseOptionalReductionKind(AsmParser &parser,
-                                              ReductionKind &kind) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  if (failed(parser.parseOptionalKeyword(&word)))
-    return success();
-  std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
-  if (!parsed)
-    return parser.emitError(loc) << "unknown reduction kind '" << word
-                                 << "', expected sum, max or min";
-  kind = *parsed;
-  return success();
-}
-
 Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
   Attribute meshOrRef;
   SmallVector<DimensionShardingAttr> dims;
   SmallVector<AxisRefAttr> replicated, unreduced;
-  ReductionKind kind = ReductionKind::Sum;
+  ReductionKindAttr kind;
   if (parser.parseLess() || parseMeshOrRef(parser, meshOrRef) ||
       parser.parseComma() || parseBracketedAttrs(parser, dims))
     return {};
@@ -151,7 +115,8 @@ Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
     } else if (unreduced.empty() &&
                succeeded(parser.parseOptionalKeyword("unreduced"))) {
       (void)parser.parseOptionalEqual();
-      if (parseOptionalReductionKind(parser, kind) ||
+      OptionalParseResult hasKind = parseOptionalReductionKind(parser, kind);
+      if ((hasKind.has_value() && failed(*hasKind)) ||
           parseAxisRefs(parser, unreduced))
         return {};
     } else {
@@ -160,11 +125,10 @@ Attribute TensorShardingAttr::parse(AsmParser &parser, Type) {
       return {};
     }
   }
-  if (unreduced.empty())
-    kind = ReductionKind::Sum;
   if (parser.parseGreater())
     return {};
-  return get(parser.getContext(), meshOrRef, dims, replicated, unreduced, kind);
+  return get(parser.getContext(), meshOrRef, dims, replicated, unreduced,
+             kind && !unreduced.empty() ? kind.getValue() : ReductionKind::Sum);
 }
 
 void TensorShardingAttr::print(AsmPrinter &printer) const {
@@ -212,12 +176,6 @@ TensorShardingAttr TensorShardingAttr::getFullyOpen(MLIRContext *context,
   return getUniform(rank, meshOrRef, DimensionShardingAttr::getOpen(context));
 }
 
-TensorShardingAttr TensorShardingAttr::getFullyOpen(MLIRContext *context,
-                                                    int64_t rank,
-                                                    StringRef meshName) {
-  return getFullyOpen(context, rank, FlatSymbolRefAttr::get(context, meshName));
-}
-
 TensorShardingAttr
 TensorShardingAttr::getFullyOpenLike(Type type, TensorShardingAttr sharding) {
   return getFullyOpen(sharding.getContext(), rankOrZero(type),
@@ -228,13 +186,6 @@ TensorShardingAttr TensorShardingAttr::getFullyClosed(MLIRContext *context,
                                                       int64_t rank,
                                                       Attribute meshOrRef) {
   return getUniform(rank, meshOrRef, DimensionShardingAttr::getClosed(context));
-}
-
-TensorShardingAttr TensorShardingAttr::getFullyClosed(MLIRContext *context,
-                                                      int64_t rank,
-                                                      StringRef meshName) {
-  return getFullyClosed(context, rank,
-                        FlatSymbolRefAttr::get(context, meshName));
 }
 
 TensorShardingAttr TensorShardingAttr::replaceMesh(Attribute meshOrRef) const {
@@ -255,11 +206,6 @@ TensorShardingAttr::replaceReplicatedAxes(ArrayRef<AxisRefAttr> axes) const {
 }
 
 TensorShardingAttr
-TensorShardingAttr::replaceUnreducedAxes(ArrayRef<AxisRefAttr> axes) const {
-  return replaceUnreducedAxes(axes, getReductionKind());
-}
-
-TensorShardingAttr
 TensorShardingAttr::replaceUnreducedAxes(ArrayRef<AxisRefAttr> axes,
                                          ReductionKind kind) const {
   return get(getContext(), getMeshOrRef(), getDimShardings(),
@@ -270,10 +216,6 @@ TensorShardingAttr::replaceUnreducedAxes(ArrayRef<AxisRefAttr> axes,
 //===----------------------------------------------------------------------===//
 // TensorShardingAttr: asking one
 //===----------------------------------------------------------------------===//
-
-FlatSymbolRefAttr TensorShardingAttr::getMeshSymName() const {
-  return dyn_cast<FlatSymbolRefAttr>(getMeshOrRef());
-}
 
 StringRef TensorShardingAttr::getMeshName() const {
   FlatSymbolRefAttr symbol = getMeshSymName();

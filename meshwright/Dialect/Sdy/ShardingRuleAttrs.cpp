@@ -198,25 +198,3 @@ void OpShardingRuleAttr::print(AsmPrinter &printer) const {
     printer << ", custom";
   printer << '>';
 }
-
-bool OpShardingRuleAttr::isReductionFactor(int64_t factorIndex) const {
-  return llvm::is_contained(getReductionFactors(), factorIndex);
-}
-
-bool OpShardingRuleAttr::isNeedReplicationFactor(int64_t factorIndex) const {
-  return llvm::is_contained(getNeedReplicationFactors(), factorIndex);
-}
-
-bool OpShardingRuleAttr::isPermutationFactor(int64_t factorIndex) const {
-  return llvm::is_contained(getPermutationFactors(), factorIndex);
-}
-
-bool OpShardingRuleAttr::isBlockedPropagationFactor(int64_t factorIndex) const {
-  return llvm::is_contained(getBlockedPropagationFactors(), factorIndex);
-}
-
-bool OpShardingRuleAttr::isPassThroughFactor(int64_t factorIndex) const {
-  return !isReductionFactor(factorIndex) &&
-         !isNeedReplicationFactor(factorIndex) &&
-         !isPermutationFactor(factorIndex);
-}

@@ -56,3 +56,23 @@ void sdy::printShardings(AsmPrinter &printer,
                          TensorShardingPerValueAttr shardings) {
   printBracketedAttrs(printer, shardings.getShardings());
 }
+
+OptionalParseResult sdy::parseOptionalReductionKind(AsmParser &parser,
+                                                    ReductionKindAttr &kind) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)))
+    return std::nullopt;
+  std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
+  if (!parsed)
+    return parser.emitError(loc) << "unknown reduction kind '" << word
+                                 << "', expected sum, max or min";
+  if (*parsed != ReductionKind::Sum)
+    kind = ReductionKindAttr::get(parser.getContext(), *parsed);
+  return success();
+}
+
+void sdy::printOptionalReductionKind(AsmPrinter &printer, Operation *,
+                                     ReductionKindAttr kind) {
+  printer << stringifyReductionKind(kind.getValue());
+}

@@ -36,6 +36,12 @@ inline void printShardings(AsmPrinter &printer, Operation *,
   printShardings(printer, shardings);
 }
 
+/// `max`, `min` or nothing; `sum`, the default, is read but not stored.
+OptionalParseResult parseOptionalReductionKind(AsmParser &parser,
+                                               ReductionKindAttr &kind);
+void printOptionalReductionKind(AsmPrinter &printer, Operation *op,
+                                ReductionKindAttr kind);
+
 /// `[a, b]`
 template <typename AttrT>
 ParseResult parseBracketedAttrs(AsmParser &parser, SmallVector<AttrT> &attrs) {

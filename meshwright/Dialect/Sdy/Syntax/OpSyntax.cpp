@@ -25,26 +25,6 @@ void sdy::printRegionWithArgs(OpAsmPrinter &printer, Operation *,
   printer.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
-OptionalParseResult sdy::parseOptionalReductionKind(OpAsmParser &parser,
-                                                    ReductionKindAttr &kind) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef word;
-  if (failed(parser.parseOptionalKeyword(&word)))
-    return std::nullopt;
-  std::optional<ReductionKind> parsed = symbolizeReductionKind(word);
-  if (!parsed)
-    return parser.emitError(loc) << "unknown reduction kind '" << word
-                                 << "', expected sum, max or min";
-  if (*parsed != ReductionKind::Sum)
-    kind = ReductionKindAttr::get(parser.getContext(), *parsed);
-  return success();
-}
-
-void sdy::printOptionalReductionKind(OpAsmPrinter &printer, Operation *,
-                                     ReductionKindAttr kind) {
-  printer << stringifyReductionKind(kind.getValue());
-}
-
 //===----------------------------------------------------------------------===//
 // ConstantOp
 //===----------------------------------------------------------------------===//

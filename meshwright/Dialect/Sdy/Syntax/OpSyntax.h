@@ -13,12 +13,6 @@ namespace mlir::sdy {
 ParseResult parseRegionWithArgs(OpAsmParser &parser, Region &region);
 void printRegionWithArgs(OpAsmPrinter &printer, Operation *op, Region &region);
 
-/// `max`, `min` or nothing; `sum`, the default, is read but not stored.
-OptionalParseResult parseOptionalReductionKind(OpAsmParser &parser,
-                                               ReductionKindAttr &kind);
-void printOptionalReductionKind(OpAsmPrinter &printer, Operation *op,
-                                ReductionKindAttr kind);
-
 } // namespace mlir::sdy
 
 #endif
