@@ -73,12 +73,9 @@ void StageFinder::addRun(uint32_t item) {
     found.microbatches.insert(workload.items[item].microbatch);
     break;
   case ItemKind::Backward:
-    addCount(found.backward, activity.duration);
-    addCount(found.exchangingBackward, activity.exchanging);
-    found.backwardFlops += activity.flops;
-    break;
   case ItemKind::Weight:
-    addCount(found.weight, activity.duration);
+    addCount(activity.kind == ItemKind::Weight ? found.weight : found.backward,
+             activity.duration);
     addCount(found.exchangingBackward, activity.exchanging);
     found.backwardFlops += activity.flops;
     break;

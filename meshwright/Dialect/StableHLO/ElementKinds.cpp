@@ -5,7 +5,6 @@
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
 #include "mlir/Dialect/Quant/IR/QuantTypes.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::stablehlo;
@@ -13,33 +12,17 @@ using namespace mlir::stablehlo;
 static unsigned getIntegerKind(IntegerType type) {
   if (type.isSigned())
     return 0;
-  switch (type.getWidth()) {
-  case 1:
+  if (type.getWidth() == 1)
     return type.isSignless() ? kPredicate : 0;
-  case 2:
-  case 4:
-  case 8:
-  case 16:
-  case 32:
-  case 64:
-    return type.isSignless() ? kSignless : kUnsigned;
-  default:
+  if (!llvm::is_contained({2, 4, 8, 16, 32, 64}, type.getWidth()))
     return 0;
-  }
+  return type.isSignless() ? kSignless : kUnsigned;
 }
 
 /// Returns true if the storage is an integer that the dialect knows.
 static bool hasKnownStorage(quant::QuantizedType type) {
-  switch (type.getStorageTypeIntegralWidth()) {
-  case 2:
-  case 4:
-  case 8:
-  case 16:
-  case 32:
-    return true;
-  default:
-    return false;
-  }
+  return llvm::is_contained({2, 4, 8, 16, 32},
+                            type.getStorageTypeIntegralWidth());
 }
 
 static bool isStored(quant::QuantizedType type, int64_t zeroPoint) {

@@ -67,10 +67,17 @@ static OpShardingRuleAttr getEighRule(CustomCallOp op) {
   return rule.build();
 }
 
-/// Batches are split alike everywhere; the matrices that the first operand and
-/// result are, not at all.
-static ShardingRuleBuilder startReflectorRule(CustomCallOp op) {
-  ArrayRef<int64_t> shape = operandType(op, 0).getShape();
+/// A matrix from or to reflectors, below the diagonal, and their scales: batches are
+/// split alike everywhere, matrices and scales not at all.
+static OpShardingRuleAttr getReflectorRule(CustomCallOp op, bool takesScales) {
+  if (op->getNumOperands() != (takesScales ? 2 : 1) ||
+      op->getNumResults() != (takesScales ? 1 : 2))
+    return {};
+  ShapedType matrices = operandType(op, 0);
+  ShapedType scales = takesScales ? operandType(op, 1) : resultType(op, 1);
+  if (!isDecomposition(op, matrices, scales))
+    return {};
+  ArrayRef<int64_t> shape = matrices.getShape();
   int64_t rank = shape.size();
   ShardingRuleBuilder rule(op);
   rule.addEverywhere(shape.drop_back(2));
@@ -78,33 +85,20 @@ static ShardingRuleBuilder startReflectorRule(CustomCallOp op) {
     rule.add(shape[dim], FactorKind::NeedReplication)
         .operand(0, dim)
         .result(0, dim);
-  return rule;
+  auto scale = rule.add(scales.getShape().back(), FactorKind::NeedReplication);
+  if (takesScales)
+    scale.operand(1, rank - 2);
+  else
+    scale.result(1, rank - 2);
+  return rule.build();
 }
 
-/// Reflectors below the diagonal, and their scales.
 static OpShardingRuleAttr getQrRule(CustomCallOp op) {
-  if (op->getNumOperands() != 1 || op->getNumResults() != 2 ||
-      !isDecomposition(op, operandType(op, 0), resultType(op, 1)))
-    return {};
-  ShardingRuleBuilder rule = startReflectorRule(op);
-  ShapedType scales = resultType(op, 1);
-  int64_t last = scales.getRank() - 1;
-  rule.add(scales.getDimSize(last), FactorKind::NeedReplication)
-      .result(1, last);
-  return rule.build();
+  return getReflectorRule(op, /*takesScales=*/false);
 }
 
-/// The inverse of the above: reflectors and scales to a matrix.
 static OpShardingRuleAttr getReflectorProductRule(CustomCallOp op) {
-  if (op->getNumOperands() != 2 || op->getNumResults() != 1 ||
-      !isDecomposition(op, operandType(op, 0), operandType(op, 1)))
-    return {};
-  ShardingRuleBuilder rule = startReflectorRule(op);
-  ShapedType scales = operandType(op, 1);
-  int64_t last = scales.getRank() - 1;
-  rule.add(scales.getDimSize(last), FactorKind::NeedReplication)
-      .operand(1, last);
-  return rule.build();
+  return getReflectorRule(op, /*takesScales=*/true);
 }
 
 //===----------------------------------------------------------------------===//
