@@ -4,8 +4,6 @@
 
 #include "meshwright/Dialect/Sdy/Shardings.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace mlir::sdy;
 
