@@ -151,6 +151,32 @@ def test_arguments_of_initialize_count(name, value):
     assert f"arguments of mw.distributed.initialize, {text} process 2" in found[0]
 
 
+def test_a_setting_of_jax_is_named_where_code_differs():
+    other = describe(code=CODE | {"f1": "module @c {}\n"})
+    ours, count = agreement._settings(), 2
+    store = Store()
+    worlds = [make_world(store, process, count) for process in range(count)]
+
+    def run(process):
+        changed = {"jax_enable_x64": True} if process else {}
+        settings = {"jax_enable_x64": False} | changed
+        with pytest.raises(ProcessError) as error:
+            agreement.agree(
+                worlds[process],
+                (other if process else describe())[0],
+                lambda: (other if process else describe())[1],
+                ours | settings,
+            )
+        return str(error.value)
+
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        found = list(pool.map(run, range(count)))
+    assert found[0] == found[1]
+    text = " in process 1, and jax_enable_x64 is false and true; start the same script"
+    assert text in found[0]
+    assert "jax_disable_jit" not in found[0]
+
+
 def test_whether_processes_may_be_lost_counts():
     found, _ = agree(*[describe()] * COUNT, odd={"members": Members(COUNT, True)})
     assert found == [found[0]] * COUNT

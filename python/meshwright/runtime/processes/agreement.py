@@ -17,6 +17,7 @@ from typing import Any
 import jax
 import jaxlib
 import numpy as np
+from jax import config
 
 from ...core.version import __version__
 from ...jaxapi import runtime as jax_runtime
@@ -25,6 +26,17 @@ from .world import ProcessError, World
 
 _SHOWN = 120
 _WHAT = "load this program"
+_OF_JAX = "settings of JAX"
+# Of JAX's configuration, what makes other code of one function. Code that differs shows
+# only in digests; where this differs, too, it is probably why.
+_SETTINGS = (
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+    "jax_default_prng_impl",
+    "jax_threefry_partitionable",
+    "jax_numpy_dtype_promotion",
+    "jax_disable_jit",
+)
 
 
 def digest(value: Any) -> str:
@@ -104,7 +116,10 @@ def _types_of_inputs(schedule: Schedule) -> dict[str, str]:
 
 
 def agree(
-    world: World, parts: Mapping[str, Any], unlocated: Callable[[], Mapping[str, Any]]
+    world: World,
+    parts: Mapping[str, Any],
+    unlocated: Callable[[], Mapping[str, Any]],
+    settings: Mapping[str, Any] | None = None,
 ) -> None:
     """Compares the parts of all processes.
 
@@ -112,6 +127,7 @@ def agree(
       parts: those of this process, with texts as they are.
       unlocated: makes the same of texts without locations, which differ where files lie
         elsewhere or a program is traced deeper in the script; asked if parts differ.
+      settings: of JAX in this process, by default as they are.
 
     Raises:
       ProcessError: they differ; names the first part that does, with both values.
@@ -127,13 +143,15 @@ def agree(
     other = _find_different(world, number, parts)
     if other is None:
         return
-    first = world.members.first
+    first, settings = world.members.first, settings or _settings()
     if world.process == first:
-        verdict = _compare(world, number, other, json.loads(json.dumps(parts)))
+        ours = json.loads(json.dumps({**parts, _OF_JAX: settings}))
+        verdict = _compare(world, number, other, ours)
         world.put(f"verdict/{number}", verdict.encode())
     else:
         if other == world.process:
-            world.put_large(f"parts/{number}", json.dumps(parts).encode())
+            both = json.dumps({**parts, _OF_JAX: settings}).encode()
+            world.put_large(f"parts/{number}", both)
         verdict = world.get(f"verdict/{number}", first, _WHAT).decode()
     raise ProcessError(verdict)
 
@@ -168,21 +186,33 @@ def _find_other(world: World, number: int, ours: str) -> int | str | None:
     return None
 
 
-def _compare(world: World, number: int, process: int, ours: Mapping[str, Any]) -> str:
+def _compare(world: World, number: int, process: int, ours: dict[str, Any]) -> str:
     try:
         theirs = json.loads(world.get_large(f"parts/{number}", process, _WHAT))
     except ProcessError as error:
         return str(error)
+    settings = ours.pop(_OF_JAX)
+    others = theirs.get(_OF_JAX, settings)  # Another release may not send them.
+    also = "".join(
+        f", and {name} is {json.dumps(settings.get(name))} and "
+        f"{json.dumps(others.get(name))}"
+        for name in _SETTINGS
+        if settings.get(name) != others.get(name)
+    )
     for part, value in ours.items():
         if theirs.get(part) != value:
             name, one, other = _narrow(part, value, theirs.get(part))
             return (
                 f"the processes are about to run different programs: {name} is "
                 f"{_short(one)} in process {world.process} and {_short(other)} in "
-                f"process {process}; start the same script with the same arguments, "
-                "versions and devices everywhere"
+                f"process {process}{also}; start the same script with the same "
+                "arguments, versions and devices everywhere"
             )
     raise AssertionError("digests differ, parts do not")
+
+
+def _settings() -> dict[str, Any]:
+    return {name: getattr(config, name, None) for name in _SETTINGS}
 
 
 def _narrow(part: str, one: Any, other: Any) -> tuple[str, Any, Any]:
