@@ -524,6 +524,9 @@ static void defineSchedules(nb::module_ &m) {
 NB_MODULE(_meshwright, m) {
   m.doc() = "The Meshwright compiler, in process.";
   m.attr("version") = MESHWRIGHT_VERSION;
+  // What a daemon thread or a cache still holds when the interpreter ends is nothing that
+  // users could mend.
+  nb::set_leak_warnings(false);
   defineError(m);
   defineResult(m);
   definePartitioner(m);

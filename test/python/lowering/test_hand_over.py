@@ -1,6 +1,8 @@
 """The compiler reads the same program from bytecode as from text."""
 
 import logging
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,7 @@ from jax.sharding import PartitionSpec as P
 from meshwright.compiler import native
 from meshwright.jaxapi import frontend as compat
 from meshwright.lowering import hand_over
+from support.launching import bare_environment
 
 import meshwright as mw
 
@@ -115,3 +118,23 @@ def test_errors_are_at_the_users_place(monkeypatch):
         messages.append((str(caught.value), caught.value.diagnostics))
     assert messages[0] == messages[1]
     assert "test_hand_over.py" in messages[0][0]
+
+
+HELD = """
+import ctypes
+from meshwright.compiler import native
+CONFIG = {"topology": {"m": {"x": 1}}, "assignment": {}}
+held = native.partition("module {func.func @main() {return}}", CONFIG)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(held))
+"""
+
+
+def test_results_that_outlive_the_interpreter_are_not_reported():
+    found = subprocess.run(
+        [sys.executable, "-c", HELD],
+        env=bare_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (found.stdout, found.stderr) == ("", "")
