@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import pathlib
 
 import jax.numpy as jnp
 import numpy as np
@@ -130,6 +131,12 @@ def test_a_fetch_that_fails_counts(monkeypatch):
     monkeypatch.setattr(values, "current", lambda: world)
     gone = jnp.arange(3.0)
     gone.delete()
-    with pytest.raises(RuntimeError, match="mw.fetch: an array has been deleted"):
+    with pytest.raises(
+        RuntimeError, match="mw.fetch: an array has been deleted"
+    ) as error:
         values.fetch(gone)
     assert world.next_number() == 1
+    # The traceback ends at the line of the user.
+    assert [entry.path.name for entry in error.traceback] == [
+        pathlib.Path(__file__).name
+    ]

@@ -11,10 +11,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...core.tracebacks import at_users_line
 from ...jaxapi import runtime as jax_runtime
 from .world import ProcessError, World, current
 
 
+@at_users_line
 def fetch(tree: Any) -> Any:
     """The values of arrays, on every process.
 
@@ -181,6 +183,7 @@ def _assemble(
     return whole
 
 
+@at_users_line
 def place(tree: Any, shardings: Any) -> Any:
     """Arrays from values that every process has, without talking to the others.
 
