@@ -8,6 +8,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 STAGES, WIDTH, BEAMS, LENGTH = 3, 8, 4, 16
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
 

@@ -10,6 +10,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
 WIDTH, ROWS, MICROBATCHES = 8, 2, 2
 SENT = 2 * MICROBATCHES * ROWS * WIDTH * 4  # Activations and their derivatives.

@@ -14,6 +14,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 os.environ["KERAS_BACKEND"] = "jax"  # Read when Keras is imported.
 keras = pytest.importorskip("keras")
 
