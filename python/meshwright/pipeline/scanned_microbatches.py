@@ -25,22 +25,24 @@ from ..core.config import Config
 from ..core.names import CALLEE_PREFIX
 from ..jaxapi import frontend as compat
 from ..staging import loops
-from ..staging.costs import count_of, work_of
+from ..staging.costs import work_of
 from ..staging.emit import Writer
 from ..staging.flatten import Item, mark_in
+from ..staging.trips import (
+    MAX_TRIPS,
+    is_product,
+    is_transposed,
+    product_of_sums,
+    sums_of,
+)
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import body_of, source
 from .results import guarded
 
 _logger = logging.getLogger(__name__)
 
-# Loops of more trips stay loops: each call is one of the program.
-_MAX_TRIPS = 256
-# Integers of as many elements count trips, or are the words of a key.
-_SMALL = 4
 # The share of a program that is no part of what another operation needs.
 _ALL = 0.9
-_PRODUCTS = ("dot_general", "conv_general_dilated")
 
 
 def with_scans_called(traced: Any, config: Config) -> Any:
@@ -70,14 +72,6 @@ def _is_call(eqn: Any) -> bool:
     return eqn.primitive in (call_p, for_p)
 
 
-def _is_product(eqn: Any) -> bool:
-    return eqn.primitive.name in _PRODUCTS
-
-
-def _is_transposed(eqn: Any) -> bool:
-    return compat.transpose_count(eqn.source_info.name_stack) > 0
-
-
 class _Writer(Writer):
     """Writes loops over microbatches out as calls; everything else stays.
 
@@ -89,7 +83,7 @@ class _Writer(Writer):
         super().__init__(closed, None, None)
         self._config = config
         self._whole = sum(map(work_of, closed.jaxpr.eqns))
-        self._trains = compat.find(closed.jaxpr, _is_transposed) is not None
+        self._trains = compat.find(closed.jaxpr, is_transposed) is not None
         self.calls = 0
         self._held: dict[tuple[int, str], tuple[Any, bool]] = {}
 
@@ -114,21 +108,21 @@ class _Writer(Writer):
         return (
             _is_scan(eqn)
             and not eqn.effects
-            and eqn.params["length"] in range(1, _MAX_TRIPS + 1)
+            and eqn.params["length"] in range(1, MAX_TRIPS + 1)
             and self._is_divided(eqn)
             and self._takes_gradients(eqn)
-            and _adds_up(eqn)
+            and product_of_sums(eqn) is None
         )
 
     def _takes_gradients(self, eqn: Any) -> bool:
         """Whether a trip has its own backward pass, or is all that is computed."""
-        if compat.find_inside(eqn, _is_transposed) is not None:
+        if compat.find_inside(eqn, is_transposed) is not None:
             return True
         if self._trains or eqn.params["length"] == 1:
             return False
         # It may also be a loop over parts of a sequence, in a model.
         is_all = work_of(eqn) > _ALL * self._whole
-        is_model = compat.find_inside(eqn, _is_product) is not None
+        is_model = compat.find_inside(eqn, is_product) is not None
         return is_model and (is_all or self._config.auto_stages is None)
 
     def _is_divided(self, eqn: Any) -> bool:
@@ -207,7 +201,7 @@ class _Writer(Writer):
         first = self.calls
         outs = loops.expand(eqn, operands, run, length)
         # By this the compiler knows which microbatches belong together.
-        for at in _sums(eqn):
+        for at in [*sums_of(eqn), *range(compat.scan_counts(eqn)[1], len(outs))]:
             aval = outs[at].aval
             types = jax.ShapeDtypeStruct(
                 aval.shape, aval.dtype, weak_type=aval.weak_type
@@ -217,44 +211,6 @@ class _Writer(Writer):
             )
             (outs[at],) = self._walk_closed(stack, count, mark, [outs[at]])
         return outs
-
-
-def _adds_up(eqn: Any) -> bool:
-    """Whether no product of a trip reads what the trip before gave.
-
-    But for numbers and keys, which count the trips, or draw for them.
-    """
-    jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
-    begin, _ = compat.scan_counts(eqn)
-    found = {jaxpr.invars[begin + at] for at in _sums(eqn)}
-    for inner in jaxpr.eqns:
-        if found.isdisjoint(compat.variables(inner.invars)):
-            continue
-        if _is_product(inner) or compat.find_inside(inner, _is_product) is not None:
-            return False
-        found.update(inner.outvars)
-    return True
-
-
-def _sums(eqn: Any) -> list[int]:
-    """The positions of carried arrays that a trip changes."""
-    jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
-    begin, count = compat.scan_counts(eqn)
-    return [
-        at
-        for at, (before, after) in enumerate(
-            zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
-        )
-        if after is not before and not _is_number(before)
-    ]
-
-
-def _is_number(var: Any) -> bool:
-    """Whether a carried value counts trips, draws for them, or adds up one number."""
-    dtype, count = var.aval.dtype, count_of(var)
-    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
-        return True
-    return count <= (1 if jax.dtypes.issubdtype(dtype, np.inexact) else _SMALL)
 
 
 def _counts(eqn: Any) -> dict[int, Any]:

@@ -25,6 +25,7 @@ from . import loops
 from .concatenations import Concatenations, keeps_elements
 from .marks import mark_p
 from .separable import is_separable, split_barriers
+from .trips import why_none
 
 _SHARDINGS = ("in_shardings", "out_shardings")
 
@@ -79,6 +80,8 @@ def refuse(eqn: Any, mark: Any) -> None:
                 "calls of its microbatches, and training steps loop in Python or are "
                 "written out by mw.make_config(..., max_loop_trips=N)"
             )
+            if (why := why_none(eqn)) is not None:
+                advice += f". It is not taken for one over microbatches, since {why}"
         if eqn.effects:
             advice = (
                 "it runs on one mesh as a whole, and has side effects, so it cannot be "

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the trips of a `jax.lax.scan` over microbatches have to be.
+
+Each takes a gradient, and nothing but sums, numbers and keys goes from one to the next:
+a loop over layers or tokens computes with what the trip before gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..jaxapi import frontend as compat
+from ..tracing.scopes import source
+from .costs import count_of
+
+# Loops of more trips stay loops: each call is one of the program.
+MAX_TRIPS = 256
+# Integers of as many elements count trips, or are the words of a key.
+_SMALL = 4
+_PRODUCTS = ("dot_general", "conv_general_dilated")
+
+
+def is_product(eqn: Any) -> bool:
+    return eqn.primitive.name in _PRODUCTS
+
+
+def is_transposed(eqn: Any) -> bool:
+    return compat.transpose_count(eqn.source_info.name_stack) > 0
+
+
+def why_none(eqn: Any) -> str | None:
+    """Why a scan is none over microbatches; None if it says nothing of that."""
+    length = eqn.params["length"]
+    if length > MAX_TRIPS:
+        return f"it has {length} trips, which are more than {MAX_TRIPS}"
+    if compat.find_inside(eqn, is_transposed) is None:
+        return "its trips take no gradient each"
+    product = product_of_sums(eqn)
+    if product is None:
+        return None
+    return (
+        f"{product.primitive.name} at {source(product)} reads what the trip before "
+        "gave, and is not only logged"
+    )
+
+
+def product_of_sums(eqn: Any) -> Any | None:
+    """What multiplies what the trip before gave, and is carried on; None if nothing is.
+
+    Numbers and keys are left aside, which count the trips, or draw for them.
+    """
+    jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
+    begin, count = compat.scan_counts(eqn)
+    found = {jaxpr.invars[begin + at] for at in sums_of(eqn)}
+    carried = _needed(jaxpr, jaxpr.outvars[:count])
+    for inner in jaxpr.eqns:
+        # What is only logged, such as a norm of the sum, holds nothing up.
+        if carried.isdisjoint(inner.outvars):
+            continue
+        if found.isdisjoint(compat.variables(inner.invars)):
+            continue
+        if is_product(inner):
+            return inner
+        if (product := compat.find_inside(inner, is_product)) is not None:
+            return product
+        found.update(inner.outvars)
+    return None
+
+
+def sums_of(eqn: Any) -> list[int]:
+    """The positions of carried arrays that a trip changes."""
+    jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
+    begin, count = compat.scan_counts(eqn)
+    return [
+        at
+        for at, (before, after) in enumerate(
+            zip(jaxpr.invars[begin : begin + count], jaxpr.outvars, strict=False)
+        )
+        if after is not before and not _is_number(before)
+    ]
+
+
+def _needed(jaxpr: Any, outs: Sequence[Any]) -> set[Any]:
+    """The values of a jaxpr of which some of its results are made, these included."""
+    found = set(compat.variables(outs))
+    for eqn in reversed(jaxpr.eqns):
+        if not found.isdisjoint(eqn.outvars):
+            found.update(compat.variables(eqn.invars))
+    return found
+
+
+def _is_number(var: Any) -> bool:
+    """Whether a carried value counts trips, draws for them, or adds up one number."""
+    dtype, count = var.aval.dtype, count_of(var)
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key):
+        return True
+    return count <= (1 if jax.dtypes.issubdtype(dtype, np.inexact) else _SMALL)
