@@ -20,6 +20,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ from .recomputed import is_recomputed
 from .terms import Terms, is_count, is_float, is_movable, is_number
 
 # Indices by which something is read are this many times smaller than that.
-_FEW = 4
+FEW = 4
 # What gradients go through after the last of them.
 _SUMS = frozenset({"add", "add_any", "mpmd_named_tensor", "mpmd_reduce"})
 
@@ -406,13 +407,15 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     """Adds what is made of something large and of numbers that come later.
 
     Such as weights that are kept where a loss was smaller, or the rows of a cache with
-    which a search goes on: each stays where it is.
+    which a search goes on: each stays where it is. So does noise of which a few later
+    values say how much a weight is to change.
 
     Args:
       level: of each operation, how many cuts it comes after.
       free: whether each belongs to no stage; is changed.
     """
     items, table = flat.items, flat.table
+    home = _homes(flat, level)
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
         operands = table.operands[index]
@@ -421,12 +424,21 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
         if any(is_mark(items[other]) for other in operands):
             continue
         size = max((bytes_of(var.aval) for var in item.eqn.outvars), default=0)
-        large = [
-            maker
+        made = [
+            (maker, var)
             for var in table.reads[index]
             if (maker := table.producer.get(var)) is not None
-            and not (_chooses(var, size) or by_numbers[maker])
         ]
+        large = [m for m, var in made if not (_chooses(var, size) or by_numbers[m])]
+        weighed = [
+            maker
+            for maker, var in made
+            if any(
+                home[other] < level[maker] and FEW * bytes_of(var.aval) <= size
+                for other in large
+            )
+        ]
+        large = [maker for maker in large if maker not in weighed]
         first = max((level[maker] for maker in large), default=0)
         by_numbers[index] = not all(map(is_number, item.eqn.outvars)) and any(
             by_numbers[other] or level[other] > first
@@ -437,11 +449,21 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
             free[index] = all(free[reader] for reader in table.readers[index])
 
 
+def _homes(flat: Flat, level: Sequence[int]) -> list[float]:
+    """After how many cuts each operation is, or what reads it first if after none."""
+    home = [float(each) for each in level]
+    for index in reversed(range(len(home))):
+        if not level[index]:
+            found = (home[reader] for reader in flat.table.readers[index])
+            home[index] = min(found, default=math.inf)
+    return home
+
+
 def _chooses(var: compat.Var, size: int) -> bool:
     """Whether this many bytes may be chosen by a value: a number or a few indices."""
     if is_number(var):
         return True
-    return not is_float(var) and _FEW * bytes_of(var.aval) <= size
+    return not is_float(var) and FEW * bytes_of(var.aval) <= size
 
 
 def _passed_marks(flat: Flat) -> list[int]:

@@ -183,19 +183,26 @@ def divide(
         for where in order.position
     ]
     # In line this would bring weights to places where they are not read otherwise.
-    apart = {
-        i for at in (None, cuts) for i in place_outside(flat, order, at, copied)[1]
-    }
+    apart, chosen = set[int](), set[int]()
+    for at in (None, cuts):
+        _, found, choices = place_outside(flat, order, at, copied)
+        apart |= found
+        chosen |= choices
     while apart:
-        other = line_up(functools.partial(make_lining, frozenset(apart)))
+        other = line_up(
+            functools.partial(make_lining, frozenset(apart), chosen=frozenset(chosen))
+        )
         if len(other.order.items) < count:
             break
-        other_stage, found = place_outside(flat, other.order, other.cuts, copied)
+        other_stage, found, choices = place_outside(
+            flat, other.order, other.cuts, copied
+        )
         if found and found <= apart:
             (order, cuts, is_joint), stage = other, other_stage
         if found <= apart:
             break
         apart |= found
+        chosen |= choices
     _save_at_cuts(flat, stage)
     division = _describe(flat, order, cuts, is_joint)
     places = [cut.after for cut in division.cuts]

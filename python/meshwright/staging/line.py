@@ -20,12 +20,13 @@ from ..core.order import present, reach
 from ..jaxapi import frontend as compat
 from ..tracing.primitives import for_p, named_computation_p
 from ..tracing.scopes import source, sources
+from .assign import FEW
 from .concatenations import keeps_elements
 from .costs import bytes_of, work_of
 from .flatten import Flat, Item
 from .origins import Origins
 from .recomputed import is_recomputed, originals, repeated
-from .terms import is_count, is_float, is_number, is_quantized, is_scale
+from .terms import is_count, is_float, is_key, is_number, is_quantized, is_scale
 from .twins import find_trained, find_twins
 
 
@@ -82,10 +83,12 @@ class Lining:
         copied: Set[int],
         apart: Set[int] = frozenset(),
         trained_elsewhere: Set[Any] = frozenset(),
+        chosen: Set[int] = frozenset(),
     ):
         self._trained_elsewhere = trained_elsewhere
         self._flat, self._items, self._copied = flat, flat.items, copied
         self._apart, self._unlined = apart, copied | apart
+        self._chosen = chosen  # What of it is made of values that come later.
         self._table = flat.table
         self._outs = set(compat.variables(flat.outs))
         self._position: list[int | None] = [None] * len(self._items)
@@ -175,8 +178,19 @@ class Lining:
             if items[index].transposes or free[index] or not readers:
                 continue
             if not any(var in self._outs for var in items[index].eqn.outvars):
-                free[index] = all(free[reader] for reader in readers)
+                free[index] = all(map(free.__getitem__, readers)) and not any(
+                    self._is_decided_by(reader, index) for reader in readers
+                )
         return [index for index in before if not free[index]]
+
+    def _is_decided_by(self, index: int, operand: int) -> bool:
+        """Whether what is left out weighs by a little, such as a loss, and no index."""
+        size, read = (
+            sum(bytes_of(var.aval) for var in self._items[each].eqn.outvars)
+            for each in (index, operand)
+        )
+        is_weight = all(map(is_float, self._items[operand].eqn.outvars))
+        return index in self._chosen and is_weight and 0 < FEW * read <= size
 
     def _number(
         self, line: Sequence[int], waiting: Mapping[int, frozenset[object]]
@@ -292,9 +306,11 @@ class Lining:
         """Those of which only the backward pass reads anything, besides such."""
         saved: set[int] = set()
         for index in reversed(indices):
-            readers = members & set(self._table.readers[index])
+            readers = set(self._table.readers[index])
             outvars = self._items[index].eqn.outvars
-            if saved >= readers and self._outs.isdisjoint(outvars):
+            is_inner = self._chosen.isdisjoint(readers)
+            is_inner &= self._outs.isdisjoint(outvars)
+            if saved >= members & readers and is_inner:
                 saved.add(index)
         return saved
 
@@ -521,11 +537,14 @@ class Lining:
         return self._own_inputs(index).union(*(known[o] for o in operands))
 
     def _own_inputs(self, index: int) -> frozenset[object]:
-        """The inputs of the body that an operation reads, but for numbers."""
+        """The inputs of the body that an operation reads, but for numbers and keys.
+
+        Noise can be made wherever it is read: what it meets says where that is.
+        """
         return frozenset(
             self._companion.get(var, var)
             for var in compat.variables(self._items[index].eqn.invars)
-            if self._table.producer.get(var) is None and not is_number(var)
+            if self._table.producer.get(var) is None and not is_key(var)
         )
 
     def _with_terms(self, line: Sequence[int]) -> list[int]:

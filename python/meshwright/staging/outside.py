@@ -27,7 +27,7 @@ from .terms import Terms, is_number
 
 def place_outside(
     flat: Flat, order: Order, cuts: Sequence[int] | None, copied: Set[int]
-) -> tuple[list[int | None], set[int]]:
+) -> tuple[list[int | None], set[int], set[int]]:
     """Finds what is in no stage, for cuts in the line of a body.
 
     Args:
@@ -38,11 +38,13 @@ def place_outside(
     Returns:
       The stage of each operation, None for what is in none; and what is not where the
       line has it: it is outside of all stages, or where a weight is that numbers are
-      made of. There is none if all can be in stages.
+      made of. There is none if all can be in stages. And what of it is made of
+      something large and of a little that comes later.
     """
     everywhere = range(1, len(order.items))
     placing = _Outside(flat, order, everywhere if cuts is None else cuts, copied)
-    return placing.place(set() if cuts is None else placing.find_choices())
+    choices = set() if cuts is None else placing.find_choices()
+    return *placing.place(choices), choices
 
 
 class _Outside:

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..core.order import present, reach
@@ -39,6 +40,13 @@ def is_count(atom: Any) -> bool:
     """Whether a value is a number or, such as a key of random draws, a few integers."""
     is_few = not is_float(atom) and bytes_of(atom.aval) <= _FEW_BYTES
     return is_number(atom) or is_few
+
+
+def is_key(atom: Any) -> bool:
+    """Whether a value is a number or a key of random draws."""
+    dtype = getattr(atom.aval, "dtype", None)
+    is_typed = jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+    return is_number(atom) or is_typed or (dtype == jnp.uint32 and is_count(atom))
 
 
 def is_float(atom: Any) -> bool:
