@@ -33,6 +33,7 @@ from .shared_weights import (
     UNEVEN,
     Called,
     Lined,
+    cuts_around,
     cuts_at_homes,
     find_called,
     find_homes,
@@ -233,12 +234,16 @@ def _line_up(
     again where that sends less and is even enough: its weights stay, and what it gave
     goes back. With gradients no schedule orders that.
     """
-    order = make_lining().order(outside)
+    lining = make_lining()
+    order = lining.order(outside)
     if len(order.items) < count:
         return _LineUp(order, [])
     if homes and (found := cuts_at_homes(order, homes, count)) is not None:
         return _LineUp(order, found, is_joint=True)
     cuts, worst, sent = _cut(order, count, times)
+    weights = [order.inputs[var] for var in lining.trained() & order.inputs.keys()]
+    if (found := cuts_around(order, weights, cuts, count)) is not None:
+        return _LineUp(order, found)
     if folds:
         folded = make_lining().order(outside, folds=True)
         if count <= len(folded.items) < len(order.items):

@@ -376,3 +376,50 @@ def cuts_at_homes(
         ranges.append((low, high))
     line = make_line(order.costs, [*order.spans, *order.inputs.values()])
     return best_cuts_within(line, ranges)
+
+
+def cuts_around(
+    order: Order,
+    weights: Sequence[tuple[int, int, int]],
+    cuts: Sequence[int],
+    count: int,
+) -> list[int] | None:
+    """Where to cut a line so that fewer of its own weights are in several stages.
+
+    Such as those of a critic that is applied several times, and so short that no cuts
+    are even: what parts its applications gains little.
+
+    Args:
+      order: the line.
+      weights: the spans of inputs that it trains.
+      cuts: where it would be cut otherwise.
+      count: the number of stages.
+
+    Returns:
+      None if these are even, or others send more or are too uneven.
+    """
+    line = make_line(order.costs, [*order.spans, *order.inputs.values()])
+    mean = line.cost.sum() / count
+
+    def worst(cuts: Sequence[int]) -> float:
+        return float(max(part.sum() for part in np.split(line.cost, cuts)))
+
+    def parted(cuts: Sequence[int]) -> int:
+        return sum(
+            size * (bisect.bisect_right(cuts, last) - bisect.bisect_right(cuts, first))
+            for first, last, size in weights
+        )
+
+    before = parted(cuts)
+    if not before or worst(cuts) <= SLACK * mean:
+        return None
+    sent = line.crossing[list(cuts)].sum()
+    found = []
+    for more in _MORE:
+        other = cuts_of_several(line, [order.costs], [(1 + more) * mean], count)
+        if other is None or parted(other) >= before:
+            continue
+        share = line.crossing[other].sum() / sent
+        if share < 1:
+            found.append((worst(other) / mean + share, other))
+    return min(found)[1] if found else None
