@@ -92,6 +92,8 @@ ValueMeshes::ValueMeshes(func::FuncOp func, const MeshDataFlow &flow,
 void ValueMeshes::run() {
   sets.clear();
   travelBytes.clear();
+  roots.clear();
+  numSent.clear();
   choices.clear();
   reductions.clear();
   visitArguments();
@@ -202,8 +204,9 @@ static bool isArgument(Value value) {
   return isa<BlockArgument>(value);
 }
 
-/// Of several meshes for which the same speaks, the first.
-static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
+/// The mesh for an op with these inputs; of several for which the same speaks, the first.
+static Cheapest findCheapest(Operation *op, ArrayRef<Value> inputs,
+                             const ValueMeshes &meshes,
                              const ValueMeshes::NeededBytes &neededBytes) {
   std::map<unsigned, Reasons> reasons;
   double total = 0;
@@ -211,10 +214,14 @@ static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
     MeshBits bits = meshes.get(input);
     double bytes = bits.empty() ? 0 : meshes.getTravelBytes(input);
     total += bytes;
-    for (unsigned mesh : bits.set_bits()) {
-      std::get<0>(reasons[mesh]) += bytes;
+    for (unsigned mesh : bits.set_bits())
       std::get<2>(reasons[mesh]) |= isArgument(input);
-    }
+    // What another op is sent is there. Cheap ops follow their inputs from round to
+    // round; a product, such as the gradient of a weight, stays.
+    if (!isCheapToRepeat(op))
+      bits = meshes.getWithSent(input, op);
+    for (unsigned mesh : bits.set_bits())
+      std::get<0>(reasons[mesh]) += bytes;
   }
   for (auto [mesh, bytes] : neededBytes) {
     total += bytes;
@@ -225,6 +232,18 @@ static Cheapest findCheapest(ArrayRef<Value> inputs, const ValueMeshes &meshes,
     return a.second < b.second;
   });
   return {best->first, total - std::get<0>(best->second)};
+}
+
+MeshBits ValueMeshes::getWithSent(Value value, Operation *besides) const {
+  MeshBits bits = get(value);
+  auto sent = numSent.find(value);
+  if (sent == numSent.end())
+    return bits;
+  std::optional<unsigned> own = getChoice(besides);
+  for (auto [mesh, count] : llvm::enumerate(sent->second))
+    if (count > (own == mesh ? 1u : 0u))
+      bits.set(mesh);
+  return bits;
 }
 
 /// Whether an op that sums up is left to become a reduction across meshes. It
@@ -278,7 +297,7 @@ void ValueMeshes::visitComputation(Operation *op) {
   bool isDisjoint = common.none();
   Cheapest cheapest;
   if (isDisjoint)
-    cheapest = findCheapest(inputs, *this, NeededBytes());
+    cheapest = findCheapest(op, inputs, *this, NeededBytes());
   if (isReduction(op, inputs, isDisjoint, cheapest.cost)) {
     reductions[op] = *getKindAcrossMeshes(op);
     if (auto concat = dyn_cast<stablehlo::ConcatenateOp>(op))
@@ -288,6 +307,11 @@ void ValueMeshes::visitComputation(Operation *op) {
     auto known = improved.find(op);
     unsigned mesh = known == improved.end() ? cheapest.mesh : known->second;
     choices[op] = mesh;
+    for (Value input : inputs)
+      if (MeshBits bits = get(input); !bits.empty() && !bits.test(mesh)) {
+        numSent[input].resize(bits.size());
+        ++numSent[input][mesh];
+      }
     common = numbers.getBits(numbers.getName(mesh));
   }
   bool isCheap = isCheapToRepeat(op);
@@ -296,6 +320,23 @@ void ValueMeshes::visitComputation(Operation *op) {
     if (isCheap)
       travelBytes[result] = std::min(travelBytes[result], fromInputs);
   }
+  if (isCheap)
+    noteRoot(op, inputs);
+}
+
+/// A square of a gradient and its multiples are made of the gradient alone.
+void ValueMeshes::noteRoot(Operation *op, ArrayRef<Value> inputs) {
+  SmallVector<Value> known;
+  for (Value input : inputs)
+    if (!get(input).empty())
+      known.push_back(getRoot(input));
+  if (!known.empty() && llvm::all_equal(known))
+    roots[op->getResult(0)] = known.front();
+}
+
+Value ValueMeshes::getRoot(Value value) const {
+  Value root = roots.lookup(value);
+  return root ? root : value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -336,6 +377,15 @@ MeshBits ValueMeshes::getReaders(OpOperand &use) const {
              : MeshBits();
 }
 
+/// Whether `user` reads something on a mesh besides what `op` gives, or what that is
+/// made of.
+bool ValueMeshes::readsOthers(Operation *user, Operation *op) const {
+  return llvm::any_of(getTensorInputs(user), [&](Value input) {
+    return input.getDefiningOp() != op && !get(input).empty() &&
+           getRoot(input) != getRoot(op->getResult(0));
+  });
+}
+
 /// The meshes that read the results of an op. An op that reads nothing else which
 /// is on a mesh hands on what it is asked for; another one has its own mesh.
 ValueMeshes::NeededBytes ValueMeshes::getNeededBytes(Operation *op) {
@@ -365,9 +415,7 @@ ValueMeshes::NeededBytes ValueMeshes::getNeededBytes(Operation *op) {
       }
       auto handed = neededBytes.find(user);
       if (handed != neededBytes.end() && isMeshlessOp(user) &&
-          llvm::none_of(getTensorInputs(user), [&](Value input) {
-            return input.getDefiningOp() != op && !get(input).empty();
-          })) {
+          !readsOthers(user, op)) {
         for (auto [mesh, wanted] : handed->second)
           add(mesh, std::min(bytes, wanted));
         continue;
@@ -389,7 +437,8 @@ bool ValueMeshes::improveChoices() {
       continue;
     NeededBytes wanted = getNeededBytes(&op);
     if (auto choice = choices.find(&op); choice != choices.end()) {
-      unsigned mesh = findCheapest(getTensorInputs(&op), *this, wanted).mesh;
+      unsigned mesh =
+          findCheapest(&op, getTensorInputs(&op), *this, wanted).mesh;
       changes |= mesh != choice->second;
       improved[&op] = mesh;
     }

@@ -15,7 +15,7 @@
 // top, as in `mpmd-infer-mesh-populate-src-set`. Where the intersection is empty,
 // the mesh with the lowest cost is chosen:
 //
-//   cost(m) = bytes of the inputs that are not on m
+//   cost(m) = bytes of the inputs that are not on m, nor sent there already
 //           + bytes of the result, for each other mesh that reads it
 //
 // The bytes of an input are those of its cheapest form: a broadcast of a scalar
@@ -103,6 +103,10 @@ public:
   /// Whether values of several meshes meet anywhere.
   bool hasConflicts() const { return !choices.empty() || !reductions.empty(); }
 
+  /// The meshes that a value is on, or sent to for other ops than `besides`; no bits for
+  /// a value that can be anywhere.
+  MeshBits getWithSent(Value value, Operation *besides) const;
+
   /// The mesh that was chosen for an op whose inputs are on several ones.
   std::optional<unsigned> getChoice(Operation *op) const;
 
@@ -145,6 +149,9 @@ private:
   MeshBits getComputed(Value value, const MeshBits &meshes) const;
   bool improveChoices();
   NeededBytes getNeededBytes(Operation *op);
+  void noteRoot(Operation *op, ArrayRef<Value> inputs);
+  Value getRoot(Value value) const;
+  bool readsOthers(Operation *user, Operation *op) const;
 
   Block &block;
   const MeshDataFlow &flow;
@@ -152,6 +159,10 @@ private:
   MeshNumbers numbers;
   DenseMap<Value, MeshBits> sets;
   DenseMap<Value, double> travelBytes;
+  /// What a value is made of by cheap ops, where nothing else of it is on a mesh.
+  DenseMap<Value, Value> roots;
+  /// For how many ops a value is sent to each mesh.
+  DenseMap<Value, SmallVector<unsigned>> numSent;
   DenseMap<Operation *, unsigned> choices, improved;
   DenseMap<Operation *, NeededBytes> neededBytes;
   /// Sums of what is on several meshes, to be reduced across these.

@@ -574,3 +574,40 @@ func.func @number_is_read_twice(%n: !s) -> !s2 attributes {topology = #topology}
   %last = mpmd.assign %32 : (!s) -> !s2
   return %last : !s2
 }
+
+// What another operation is sent is there: the gradient of a weight is computed where the
+// weight is, and the activation is sent once.
+
+// CHECK-LABEL: func @gradient_of_weight
+func.func @gradient_of_weight(%h: !w1, %w: !w2) -> !w attributes {topology = #topology} {
+  // CHECK:      %[[H:.*]] = stablehlo.tanh
+  // CHECK-NEXT: %[[KEPT:.*]] = mpmd.assign {origin = "fewest_bytes"} %[[H]] {{.*}} -> !mpmd.mesh_tensor<"m1"
+  // CHECK-NEXT: %[[SENT:.*]] = mpmd.transfer %[[KEPT]] {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NEXT: %[[THERE:.*]] = mpmd.unassign {origin = "fewest_bytes"} %[[SENT]]
+  // CHECK-NOT:  mpmd.transfer
+  // CHECK:      %[[OUT:.*]] = stablehlo.dot_general %[[THERE]], %{{.*}}
+  // CHECK-NEXT: %[[D:.*]] = stablehlo.tanh %[[OUT]]
+  // CHECK-NEXT: stablehlo.dot_general %[[THERE]], %[[D]]
+  %h0 = mpmd.unassign %h : (!w1) -> !w
+  %w0 = mpmd.unassign %w : (!w2) -> !w
+  %a = stablehlo.tanh %h0 : !w
+  %out = stablehlo.dot_general %a, %w0, contracting_dims = [1] x [0] : (!w, !w) -> !w
+  %d = stablehlo.tanh %out : !w
+  %g = stablehlo.dot_general %a, %d, contracting_dims = [0] x [0] : (!w, !w) -> !w
+  return %g : !w
+}
+
+// Where a reader decides, a multiple of a value and the value itself are one.
+
+// CHECK-LABEL: func @reader_of_square
+func.func @reader_of_square(%a: !w1, %b: !w2) -> !w2 attributes {topology = #topology} {
+  // CHECK: mpmd.transfer %arg0 {{.*}} -> !mpmd.mesh_tensor<"m2"
+  // CHECK-NOT: mpmd.transfer
+  %a0 = mpmd.unassign %a : (!w1) -> !w
+  %b0 = mpmd.unassign %b : (!w2) -> !w
+  %g = stablehlo.dot_general %a0, %b0, contracting_dims = [1] x [0] : (!w, !w) -> !w
+  %twice = stablehlo.add %g, %g : !w
+  %square = stablehlo.multiply %twice, %g : !w
+  %there = mpmd.assign %square : (!w) -> !w2
+  return %there : !w2
+}
