@@ -34,7 +34,7 @@ from .flatten import Flat, Item
 from .inner_gradients import count_by_marks
 from .marks import mark_p
 from .recomputed import is_recomputed
-from .terms import Terms, is_count, is_float, is_movable, is_number
+from .terms import Terms, is_count, is_float, is_key, is_movable, is_number
 
 # Indices by which something is read are this many times smaller than that.
 FEW = 4
@@ -416,6 +416,7 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     """
     items, table = flat.items, flat.table
     home = _homes(flat, level)
+    drawn = _draws(flat)
     by_numbers = [False] * len(items)
     for index, item in enumerate(items):
         operands = table.operands[index]
@@ -433,10 +434,8 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
         weighed = [
             maker
             for maker, var in made
-            if any(
-                home[other] < level[maker] and FEW * bytes_of(var.aval) <= size
-                for other in large
-            )
+            if FEW * bytes_of(var.aval) <= size
+            and any(drawn[other] and home[other] < level[maker] for other in large)
         ]
         large = [maker for maker in large if maker not in weighed]
         first = max((level[maker] for maker in large), default=0)
@@ -447,6 +446,17 @@ def free_choices(flat: Flat, level: Sequence[int], free: list[bool]) -> None:
     for index in reversed(range(len(items))):
         if by_numbers[index] and not (free[index] or is_mark(items[index])):
             free[index] = all(free[reader] for reader in table.readers[index])
+
+
+def _draws(flat: Flat) -> list[bool]:
+    """Whether each operation is made of keys, numbers and constants only, as random
+    draws are."""
+    table = flat.table
+    found: list[bool] = []
+    for reads in table.reads:
+        makers = ((table.producer.get(var), var) for var in reads)
+        found.append(all(is_key(v) if m is None else found[m] for m, v in makers))
+    return found
 
 
 def _homes(flat: Flat, level: Sequence[int]) -> list[float]:

@@ -132,6 +132,22 @@ def test_a_loss_that_is_masked_as_its_input_was(masks):
     close(mw.jit(step, CONFIG)(weights, x), jax.jit(step)(weights, x))
 
 
+def test_a_head_that_reads_a_cast_table_is_in_the_last_stage(caplog):
+    """The last activation is small beside the table, which the first stage has."""
+
+    def model(table, weight, tokens):
+        table = table.astype(jnp.bfloat16)
+        x = mw.stage_boundary(jnp.tanh(table[tokens] @ weight))
+        x = mw.stage_boundary(jnp.tanh(x @ weight))
+        return jnp.einsum("bd,vd->bv", jnp.tanh(x @ weight), table)
+
+    meshes = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(3)}
+    args = [jnp.ones((128, 16)), jnp.ones((16, 16), jnp.bfloat16), jnp.arange(8)]
+    lowered = mw.jit(model, mw.make_config(meshes)).lower(*args)
+    assert lowered.function_mesh_assignment.output_meshes == "m2"
+    assert "backward dependency" not in caplog.text
+
+
 def test_loops_of_calls():
     def model(w, x):
         return jnp.tanh(mw.stage_boundary(jnp.tanh(x @ w)) @ w)
