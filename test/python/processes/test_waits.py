@@ -77,7 +77,6 @@ def test_each_wait_counts_by_itself(run):
     send(1, ending=True)
     for number in range(5):
         send(0, **waiting(100 * number, wait=number))
-        send(0, beat={}, awaits={})
     send(0, **waiting(4, wait=7, process=0))
     send(0, **waiting(400, wait=7, process=0))
     assert watchdog.fault is None
@@ -107,6 +106,27 @@ def test_what_is_awaited_is_known_until_it_comes():
         assert worker.awaits() == {}
     finally:
         worker._stopped.set()
+
+
+def test_threads_wait_at_the_same_time():
+    worker = following.Worker()
+    try:
+        first, second = worker.awaiting("fetch", 1), worker.awaiting("join", None)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert worker.awaits()["what"] == "join"
+        second.__exit__(None, None, None)
+        assert worker.awaits() == {}
+    finally:
+        worker._stopped.set()
+
+
+def test_a_process_of_another_release_says_nothing_of_what_it_awaits(run):
+    watchdog, send = run
+    send(0, **waiting(2))
+    send(0, beat={})
+    assert watchdog._peers[0].awaits == {}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ _LOOK = (), ()
 
 
 class Arrivals:
-    """Waits for arrays; any number of threads may call `then`, one calls the rest."""
+    """Waits for arrays. One thread at a time calls `keep` and `await_all`; a thread of
+    its own calls `then`."""
 
     def __init__(self, then: Callable[..., None]):
         """`then` is called, beside the issuing thread, for what has arrived."""

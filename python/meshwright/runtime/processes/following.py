@@ -37,7 +37,8 @@ class Worker(threading.Thread):
         self.issuing: tuple[Place, str, float] | None = None
         self.period = 1.0
         # What is awaited of a process, or of all (None); which wait it is; since when.
-        self._awaited: tuple[str, int | None, int, float] | None = None
+        # By number; threads that fetch, and the one that issues, wait at the same time.
+        self._awaited: dict[int, tuple[str, int | None, float]] = {}
         self._waits = itertools.count()
         self._waiting: tuple[Place, str, float] | None = None
         self._launched: collections.deque = collections.deque()
@@ -71,19 +72,21 @@ class Worker(threading.Thread):
     @contextlib.contextmanager
     def awaiting(self, what: str, process: int | None) -> Iterator[None]:
         """Notes that this process waits for another one, or all, to do something."""
-        before = self._awaited
-        self._awaited = what, process, next(self._waits), clock.now()
+        number = next(self._waits)
+        self._awaited[number] = what, process, clock.now()
         try:
             yield
         finally:
-            self._awaited = before
+            del self._awaited[number]
 
     def awaits(self) -> dict[str, Any]:
-        """What is awaited now, of which process, and for how many seconds."""
-        awaited = self._awaited
-        if awaited is None:
+        """What is awaited now, of which process, and for how many seconds: the newest
+        of several."""
+        awaited = self._awaited.copy()
+        if not awaited:
             return {}
-        what, process, number, since = awaited
+        number = max(awaited)
+        what, process, since = awaited[number]
         seconds = clock.now() - since
         return {"what": what, "process": process, "wait": number, "seconds": seconds}
 

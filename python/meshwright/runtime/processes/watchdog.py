@@ -357,7 +357,10 @@ class Watchdog:
                 peer.steps[message["for"]] = message["step"]
                 self._decide_step(message["for"])
         else:
-            peer.beat, peer.awaits = dict(message["beat"]), dict(message["awaits"])
+            # A process of another release, whose version is yet to be compared, may not
+            # say what it awaits.
+            peer.beat = dict(message["beat"])
+            peer.awaits = dict(message.get("awaits", {}))
             self._report_in_vain(process, peer)
             if peer.seconds > self.timeout:
                 self._report_hang()
