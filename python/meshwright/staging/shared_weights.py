@@ -414,12 +414,14 @@ def cuts_around(
     if not before or worst(cuts) <= SLACK * mean:
         return None
     sent = line.crossing[list(cuts)].sum()
+    least = worst(cuts) / mean + 1
     found = []
     for more in _MORE:
         other = cuts_of_several(line, [order.costs], [(1 + more) * mean], count)
         if other is None or parted(other) >= before:
             continue
         share = line.crossing[other].sum() / sent
-        if share < 1:
-            found.append((worst(other) / mean + share, other))
+        total = worst(other) / mean + share
+        if share < 1 and total < least:
+            found.append((total, other))
     return min(found)[1] if found else None

@@ -43,3 +43,15 @@ def test_more_bodies_are_not_cut_more_often(monkeypatch):
     weights = [Weight() for _ in range(POSITIONS)]
     find_homes([make_body(weights, 1.0, i % 5) for i in range(16)], 2)
     assert len(tried) <= 25
+
+
+def test_a_small_weight_does_not_make_stages_uneven():
+    weight = (1, 3, 1024)
+    order = types.SimpleNamespace(
+        costs=[1] * 5, spans=[(i, i + 1, 2**20) for i in range(4)], inputs={"w": weight}
+    )
+    assert shared_weights.cuts_around(order, [weight], [2], 2) is None
+    # One whose transfer counts is cut around.
+    weight = (1, 3, 2**20)
+    order.inputs["w"] = weight
+    assert shared_weights.cuts_around(order, [weight], [2], 2) == [1]
