@@ -81,7 +81,7 @@ def refuse(eqn: Any, mark: Any) -> None:
                 "written out by mw.make_config(..., max_loop_trips=N)"
             )
             if (why := why_none(eqn)) is not None:
-                advice += f". It is not taken for one over microbatches, since {why}"
+                advice += f". It is not a loop over microbatches, since {why}"
         if eqn.effects:
             advice = (
                 "it runs on one mesh as a whole, and has side effects, so it cannot be "

@@ -33,19 +33,18 @@ def is_transposed(eqn: Any) -> bool:
 
 
 def why_none(eqn: Any) -> str | None:
-    """Why a scan is none over microbatches; None if it says nothing of that."""
+    """Why a scan is no loop over microbatches; None if nothing here says so."""
     length = eqn.params["length"]
     if length > MAX_TRIPS:
         return f"it has {length} trips, which are more than {MAX_TRIPS}"
+    if (product := product_of_sums(eqn)) is not None:
+        return (
+            f"{product.primitive.name} at {source(product)} reads what the trip before "
+            "gave, and the next trip needs its result"
+        )
     if compat.find_inside(eqn, is_transposed) is None:
         return "its trips take no gradient each"
-    product = product_of_sums(eqn)
-    if product is None:
-        return None
-    return (
-        f"{product.primitive.name} at {source(product)} reads what the trip before "
-        "gave, and is not only logged"
-    )
+    return None
 
 
 def product_of_sums(eqn: Any) -> Any | None:
