@@ -106,6 +106,11 @@ def keep_account(plan: Plan, meshes: dict, loaded: list[Loaded]) -> Account:
             account.meshes[name] = MeshMemory(
                 known.devices, known.argument_bytes, known.output_bytes
             )
+    account.shared_peaks = {
+        users: peak
+        for users, peak in account.shared_peaks.items()
+        if all(meshes[name].is_here for name in users)
+    }
     return account
 
 
