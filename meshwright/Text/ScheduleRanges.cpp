@@ -337,6 +337,9 @@ bool ScheduleWriter::readOrder(WrittenSchedule &result) {
     result.items.push_back(
         {itsClass.common, {}, result.numValues, itsClass.numResults});
     result.numValues += itsClass.numResults;
+    if ((numbersLeft -= itsClass.numResults) < 0)
+      return failAt(path, "expected at most 32 million numbers and values when "
+                          "ranges are written out");
   }
   int64_t next = numInputs;
   for (ItemClass &itsClass : itemClasses) {

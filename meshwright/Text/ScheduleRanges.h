@@ -62,9 +62,9 @@ struct WrittenSchedule {
   std::vector<std::vector<int64_t>> ofMeshes;
 };
 
-/// What a schedule of version 2, which must outlive it, writes as ranges. Fails if it is not
-/// of that form, or has more than 4 million items or 32 million numbers; the error says at
-/// which item.
+/// What a schedule of version 2, which must outlive it, writes as ranges. Fails if what is
+/// read of it here is not of that form, or has more than 4 million items or 32 million
+/// numbers and values; the error says at which item.
 llvm::Expected<WrittenSchedule>
 writeOutSchedule(const llvm::json::Value &schedule);
 

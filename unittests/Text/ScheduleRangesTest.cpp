@@ -168,4 +168,15 @@ TEST(ScheduleRangesTest, RefusesWhatIsNoRange) {
       {"operands": [{"repeat": 40000000, "of": [0]}]}], []])")),
             "expected at most 4 million items and 32 million numbers when "
             "ranges are written out at schedule.items[0][0].operands");
+  json::Value many = llvm::cantFail(json::parse(
+      makeSchedule("[[], []]", R"([{"repeat": 4000000, "of": [0]}])")));
+  json::Object &itsClass = *many.getAsObject()
+                                ->getObject("classes")
+                                ->getArray("items")
+                                ->front()
+                                .getAsObject();
+  itsClass["results"] = json::Array(std::vector<json::Value>(9, 0));
+  EXPECT_EQ(findError(llvm::formatv("{0}", many).str()),
+            "expected at most 32 million numbers and values when ranges are "
+            "written out at schedule.order");
 }
