@@ -57,12 +57,18 @@ public:
     print(os);
     dumps->write(pass, op, text);
   }
+  /// What a pass that fails leaves is written in any case.
+  void forgetState(Pass *pass) {
+    std::lock_guard<std::mutex> lock(mutex);
+    before.erase(pass);
+  }
 
 private:
   bool isChanged(Pass *pass, Operation *op) {
     llvm::hash_code state = hashState(op);
     std::lock_guard<std::mutex> lock(mutex);
-    return before.at(pass) != state;
+    auto found = before.find(pass);
+    return found == before.end() || found->second != state;
   }
 
   std::shared_ptr<PassDumps> dumps;
@@ -71,10 +77,27 @@ private:
   llvm::DenseMap<Pass *, llvm::hash_code> before;
 };
 
+/// Tells the printer of passes that have failed, for which it is asked to print as for
+/// others.
+class PassDumps::Failures : public PassInstrumentation {
+public:
+  explicit Failures(Printer &printer) : printer(printer) {}
+
+  void runAfterPassFailed(Pass *pass, Operation *) override {
+    printer.forgetState(pass);
+  }
+
+private:
+  Printer &printer;
+};
+
 void PassDumps::watch(std::shared_ptr<PassDumps> dumps, PassManager &passes,
                       bool writesUnchanged) {
-  passes.enableIRPrinting(
-      std::make_unique<Printer>(std::move(dumps), writesUnchanged));
+  auto printer = std::make_unique<Printer>(std::move(dumps), writesUnchanged);
+  auto failures = std::make_unique<Failures>(*printer);
+  passes.enableIRPrinting(std::move(printer));
+  // After a pass, those that were added last are called first.
+  passes.addInstrumentation(std::move(failures));
 }
 
 /// The folder of an op; a name may hold anything.

@@ -38,6 +38,7 @@ public:
   const std::string &getError() const { return error; }
 
 private:
+  class Failures;
   class Printer;
   class Watch;
 

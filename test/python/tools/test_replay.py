@@ -224,10 +224,16 @@ def test_what_fails_leaves_a_reproducer(tools, tmp_path):
     done = tools.run(
         *("meshwright", "partition", program, "--config", config),
         *("--set", f"mpmd_reproducer={crash}", "-o", "-"),
+        *("--set", f"mpmd_dump={tmp_path / 'dump'}"),
     )
     assert done.returncode == 1
     message = "'f' is not assigned to a mesh"
     assert message in done.stderr
+    # A dump has what failed, though that has changed nothing.
+    last = max(
+        (tmp_path / "dump").rglob("*.mlir"), key=lambda path: path.stat().st_mtime_ns
+    )
+    assert "Failed" in last.read_text().splitlines()[0]
     again = tools.run("mpmd-opt", crash, "--run-reproducer")
     assert again.returncode == 1
     assert message in again.stderr
