@@ -80,27 +80,30 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
 SimulationResult
 meshwright::simulatePartitioning(const SimulationRequest &request,
                                  TextRequest partitioning) {
-  SimulationResult result;
-  auto simulateProgram = [&](const PartitionResult &partitioned) {
+  // The session guards what simulates its program, too, and here as there what a crash
+  // leaves behind cannot be destroyed.
+  auto *result = new SimulationResult;
+  partitioning.takeProgram = [&](const PartitionResult &partitioned) {
     llvm::Expected<ProgramSimulator> simulator =
         makeSimulator(request, parseProfile, parseCompiledMetrics);
-    if (!simulator)
-      return simulator.takeError();
-    return run(simulator->makeWorkload(partitioned), *simulator, result);
+    llvm::Error error = simulator ? run(simulator->makeWorkload(partitioned),
+                                        *simulator, *result)
+                                  : simulator.takeError();
+    result->succeeded = !error;
+    result->error = llvm::toString(std::move(error));
   };
-  partitioning.takeProgram = [&](const PartitionResult &partitioned) {
-    if (llvm::Error error = simulateProgram(partitioned))
-      result.error = llvm::toString(std::move(error));
-    else
-      result.succeeded = true;
-  };
-  // A crash of the simulator is one of the session, which is guarded.
   TextResult partitioned = partitionText(partitioning);
+  std::string reported = describeErrors(partitioned.diagnostics);
   if (!partitioned.succeeded) {
-    result.succeeded = false;
-    result.error = describeErrors(partitioned.diagnostics);
+    SimulationResult failed;
+    failed.error = reported;
+    return failed;
   }
-  return result;
+  SimulationResult taken = std::move(*result);
+  delete result;
+  if (!taken.succeeded && !reported.empty())
+    taken.error += ": " + reported;
+  return taken;
 }
 
 std::optional<std::string> meshwright::makeProfile(const std::string &recording,
