@@ -67,8 +67,9 @@ OptionalParseResult sdy::parseOptionalReductionKind(AsmParser &parser,
   if (!parsed)
     return parser.emitError(loc) << "unknown reduction kind '" << word
                                  << "', expected sum, max or min";
-  if (*parsed != ReductionKind::Sum)
-    kind = ReductionKindAttr::get(parser.getContext(), *parsed);
+  kind = *parsed == ReductionKind::Sum
+             ? ReductionKindAttr()
+             : ReductionKindAttr::get(parser.getContext(), *parsed);
   return success();
 }
 
