@@ -167,7 +167,7 @@ struct ExportedProgram {
 mlir::FailureOr<ExportedProgram> describeProgram(mlir::func::FuncOp function,
                                                  CustomCosts customs = {});
 
-/// Estimates the FLOPs of all fragments again; their functions are in the module.
+/// Estimates the FLOPs of all fragments, whose functions are in the module.
 void estimateFlops(ExportedProgram &program, mlir::ModuleOp module,
                    CustomCosts customs);
 

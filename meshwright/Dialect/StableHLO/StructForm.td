@@ -13,25 +13,25 @@ class StructFormAttr<Dialect dialect, string name, string attrMnemonic,
     : AttrDef<dialect, name> {
   let mnemonic = attrMnemonic;
   let parameters = !con(
-    !dag(ins, !foreach(name, lists, ArrayRefParameter<"int64_t">), lists),
-    !dag(ins, !foreach(name, numbers, AttrParameter<"int64_t", "">), numbers));
+    !dag(ins, !foreach(each, lists, ArrayRefParameter<"int64_t">), lists),
+    !dag(ins, !foreach(each, numbers, AttrParameter<"int64_t", "">), numbers));
   let hasCustomAssemblyFormat = 1;
   defvar fields = !listconcat(lists, numbers);
   let extraClassDefinition = [{
     ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
       ::llvm::SmallVector<int64_t> }] # !interleave(lists, ", ") # ";"
-      # !interleave(!foreach(name, numbers, "int64_t " # name # " = 0;"), " ")
+      # !interleave(!foreach(each, numbers, "int64_t " # each # " = 0;"), " ")
       # [{
       if (parser.parseLess() || ::mlir::stablehlo::parseStructFields(parser, {}]
-      # !interleave(!foreach(name, fields, "{\"" # name # "\", " # name # "}"),
+      # !interleave(!foreach(each, fields, "{\"" # each # "\", " # each # "}"),
                     ", ") # [{}))
         return {};
       return get(parser.getContext(), }] # !interleave(fields, ", ") # [{);
     }
     void $cppClass::print(::mlir::AsmPrinter &printer) const {
       ::mlir::stablehlo::StructFormPrinter(printer)}]
-      # !interleave(!foreach(name, fields, ".field(\"" # name
-                                           # "\", getImpl()->" # name # ")"),
+      # !interleave(!foreach(each, fields, ".field(\"" # each
+                                           # "\", getImpl()->" # each # ")"),
                     "") # [{;
     }
   }];

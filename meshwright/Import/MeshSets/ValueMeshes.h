@@ -21,7 +21,9 @@
 // The bytes of an input are those of its cheapest form: a broadcast of a scalar
 // costs a scalar. Minimizing the sum over all operations is a multiway cut, which
 // is NP-hard. This is the greedy choice in program order, improved by one sweep
-// backwards that knows on which meshes results are read.
+// backwards that knows on which meshes results are read. What is sent is counted
+// for the choices of before the sweep: where it moves what an input was sent for, a
+// later choice that relied on that stays.
 //
 // Invariant: no operation has an empty set. Cost: linear in operands times meshes.
 //

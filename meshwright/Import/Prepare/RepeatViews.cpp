@@ -55,7 +55,8 @@ using namespace mlir::mpmd;
 // Views
 //===----------------------------------------------------------------------===//
 
-/// Whether an op shows the elements of its operand, or of none, in another shape.
+/// Whether an op shows the elements of its operand, or of none, in another shape
+/// or order.
 static bool isViewOp(Operation *op) {
   return isa<stablehlo::ReshapeOp, stablehlo::TransposeOp,
              stablehlo::BroadcastInDimOp>(op) ||
@@ -316,7 +317,7 @@ static void reorderIn(const Reader &reader, const Reordered &reordered) {
   argument.setType(reordered.source.getType());
 }
 
-/// Returns the source of a result that only backwards read; whether it is better.
+/// Returns the source of a result that only computations of its name read; whether it is better.
 static bool returnSource(OpResult result, ArrayRef<Reader> readers) {
   Operation *terminator =
       result.getOwner()->getRegion(0).front().getTerminator();
