@@ -11,6 +11,7 @@
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Simulator/ProgramSimulation.h"
 #include "mlir/IR/Diagnostics.h"
+#include <memory>
 
 using namespace mlir;
 using namespace meshwright;
@@ -57,8 +58,7 @@ static llvm::Error run(const SimulationRequest &request,
 }
 
 SimulationResult meshwright::simulateText(const SimulationRequest &request) {
-  // What a crash leaves behind cannot be destroyed.
-  auto *result = new SimulationResult;
+  auto result = std::make_unique<SimulationResult>();
   std::optional<std::string> crash = runGuarded([&] {
     if (llvm::Error error = run(request, *result))
       result->error = llvm::toString(std::move(error));
@@ -66,23 +66,20 @@ SimulationResult meshwright::simulateText(const SimulationRequest &request) {
       result->succeeded = true;
   });
   if (crash) {
+    result.release(); // It may be in pieces, and cannot be destroyed.
     SimulationResult failed;
     failed.error = "the simulator " + *crash +
                    "; this is a bug in Meshwright, not in the program: "
                    "please report it together with the program";
     return failed;
   }
-  SimulationResult taken = std::move(*result);
-  delete result;
-  return taken;
+  return std::move(*result);
 }
 
 SimulationResult
 meshwright::simulatePartitioning(const SimulationRequest &request,
                                  TextRequest partitioning) {
-  // The session guards what simulates its program, too, and here as there what a crash
-  // leaves behind cannot be destroyed.
-  auto *result = new SimulationResult;
+  auto result = std::make_unique<SimulationResult>();
   partitioning.takeProgram = [&](const PartitionResult &partitioned) {
     llvm::Expected<ProgramSimulator> simulator =
         makeSimulator(request, parseProfile, parseCompiledMetrics);
@@ -95,15 +92,15 @@ meshwright::simulatePartitioning(const SimulationRequest &request,
   TextResult partitioned = partitionText(partitioning);
   std::string reported = describeErrors(partitioned.diagnostics);
   if (!partitioned.succeeded) {
+    // The session guards what simulates its program, too: as above.
+    result.release();
     SimulationResult failed;
     failed.error = reported;
     return failed;
   }
-  SimulationResult taken = std::move(*result);
-  delete result;
-  if (!taken.succeeded && !reported.empty())
-    taken.error += ": " + reported;
-  return taken;
+  if (!result->succeeded && !reported.empty())
+    result->error += ": " + reported;
+  return std::move(*result);
 }
 
 std::optional<std::string> meshwright::makeProfile(const std::string &recording,
