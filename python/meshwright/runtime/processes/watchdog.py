@@ -458,10 +458,11 @@ class Watchdog:
         if peer.in_vain is None or peer.in_vain[0] != wait:
             peer.in_vain = wait, peer.awaits["seconds"]
         if peer.awaits["seconds"] - peer.in_vain[1] >= _IN_VAIN_SECONDS:
-            what = f"has come to its end, but process {process} waits for "
-            what += "it" if awaited is not None else "all"
-            what += f" to {peer.awaits['what']}; let all processes do the same steps"
-            self.report(min(ended), what)
+            self.report(
+                min(ended),
+                f"has come to its end, but {_what_waits(process, peer.awaits)}; let "
+                "all processes do the same steps",
+            )
 
     def _report_hang(self) -> None:
         """Blames the process that has got least far; the others wait for it.
@@ -494,11 +495,9 @@ class Watchdog:
         else:
             for other, awaited in awaits:
                 if other != process and awaited["process"] in (None, process):
-                    whom = "it" if awaited["process"] is not None else "all"
                     what += (
-                        f"; process {other} waits for {whom} to {awaited['what']}: "
-                        "that is still to come, or the processes call programs and "
-                        "mw.fetch in different orders"
+                        f"; {_what_waits(other, awaited)}: that is still to come, or "
+                        "the processes call programs and mw.fetch in different orders"
                     )
                     break
         self.report(process, what)
@@ -588,6 +587,12 @@ class _Peer:
     def send(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
             self.connection.sendall((json.dumps(message) + "\n").encode())
+
+
+def _what_waits(process: int, awaits: dict[str, Any]) -> str:
+    """Says what a process waits for, of the process in question or of all."""
+    whom = "it" if awaits["process"] is not None else "all"
+    return f"process {process} waits for {whom} to {awaits['what']}"
 
 
 def main() -> None:
