@@ -17,7 +17,7 @@ from .core import started as _started
 
 if _started.NEEDS_JAX:
     # Each full collection would look at all objects of JAX.
-    with _collector.paused():
+    with _collector.paused_for_imports():
         from . import aot as aot
         from . import distributed as distributed
         from . import elastic as elastic

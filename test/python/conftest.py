@@ -1,6 +1,5 @@
 """Paths and tools that the Python tests share."""
 
-import atexit
 import collections
 import contextlib
 import gc
@@ -16,12 +15,6 @@ from support.tools import ROOT, Tools
 
 if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
     xla_emitters.choose_older()
-
-# By default Python looks for garbage after every 700 new objects, which takes a tenth
-# of the time of tests that trace and lower.
-gc.set_threshold(50_000)
-# At its end Python would look for it twice more, among objects that end with it.
-atexit.register(gc.freeze)
 
 _INTERRUPTS = {
     signal.SIGINT: signal.default_int_handler,

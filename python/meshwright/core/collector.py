@@ -26,3 +26,19 @@ def paused() -> Iterator[None]:
         if was_enabled:
             gc.enable()
             gc.collect(1)  # Counts it, so that cycles in old objects are found in time.
+
+
+@contextlib.contextmanager
+def paused_for_imports() -> Iterator[None]:
+    """While active, the collector does not run by itself; then all objects are old."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+        # Without what a user keeps from the collector, this makes all objects old.
+        if not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()

@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from meshwright.core import collector
 from meshwright.runtime.program import plan
 
 import meshwright as mw
 
 
 @pytest.fixture(autouse=True)
-def collector():
+def as_it_was():
     was_enabled = gc.isenabled()
     gc.enable()
     yield
@@ -63,7 +64,9 @@ def test_is_as_it_was_after_an_error():
 
 @pytest.fixture
 def collections():
-    """The generations that are looked at."""
+    """The generations that are looked at; what tests freeze at their start is not kept
+    from the collector here."""
+    gc.unfreeze()
     seen = []
 
     def note(phase, info):
@@ -74,12 +77,34 @@ def collections():
     gc.callbacks.append(note)
     yield seen
     gc.callbacks.remove(note)
+    gc.freeze()
 
 
 def test_looks_once_at_what_is_new(collections):
     step, x = jitted(lambda x: x + 1), jnp.zeros(3)
     step.lower(x)
     assert collections == [1]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_looks_at_nothing_that_an_import_makes(collections, enabled):
+    (gc.enable if enabled else gc.disable)()
+    with collector.paused_for_imports():
+        assert not gc.isenabled()
+        made = [[] for _ in range(5)]
+    assert gc.isenabled() == enabled
+    assert collections == []
+    assert gc.get_freeze_count() == 0
+    old = {id(one) for one in gc.get_objects(2)}
+    assert all(id(one) in old for one in made)
+
+
+def test_what_a_user_has_frozen_stays_so():
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with collector.paused_for_imports():
+        pass
+    assert 0 < gc.get_freeze_count() <= frozen
 
 
 def test_cycles_of_a_trace_are_found_later():

@@ -13,12 +13,13 @@ import tempfile
 from support.tools import ROOT
 
 SCRIPTS = ROOT / "test" / "python" / "processes"
+STARTED = pathlib.Path(__file__).parent / "started"  # Settings of all processes.
 LIMIT = 400  # Seconds: what takes longer hangs, also on a busy machine.
 PATIENCE = 120  # Seconds that a process of a run waits for another one there.
 
 
 def environment(**variables: str) -> dict[str, str]:
-    paths = [ROOT / "python", os.environ["MESHWRIGHT_EXTENSION"]]
+    paths = [STARTED, ROOT / "python", os.environ["MESHWRIGHT_EXTENSION"]]
     given = {
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "JAX_NUM_CPU_DEVICES": "4",
