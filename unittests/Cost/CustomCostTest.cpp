@@ -7,7 +7,7 @@
 
 using namespace meshwright;
 
-static std::string getError(const std::string &text) {
+static std::string getCustomCostError(const std::string &text) {
   auto costs = parseCustomCosts({text});
   return costs ? "" : llvm::toString(costs.takeError());
 }
@@ -31,27 +31,32 @@ TEST(CustomCostTest, BindsNamesAsThePatternSays) {
 }
 
 TEST(CustomCostTest, ReportsWhatIsWrong) {
-  EXPECT_NE(getError("f").find("expected NAME=flops:FORMULA"),
+  EXPECT_NE(getCustomCostError("f").find("expected NAME=flops:FORMULA"),
             std::string::npos);
-  EXPECT_NE(getError("f=time:3").find("expected \"flops:\" or \"bytes:\""),
-            std::string::npos);
-  EXPECT_NE(getError("f=flops:3*")
+  EXPECT_NE(
+      getCustomCostError("f=time:3").find("expected \"flops:\" or \"bytes:\""),
+      std::string::npos);
+  EXPECT_NE(getCustomCostError("f=flops:3*")
                 .find("expected a number, the name of a "
                       "dimension or \"(\" at the end"),
             std::string::npos);
-  EXPECT_NE(getError("f=flops:3 b").find("expected an operator at \"b\""),
-            std::string::npos);
-  EXPECT_NE(getError("f=flops:(3").find("expected \")\""), std::string::npos);
   EXPECT_NE(
-      getError("f(b,t)=flops:d").find("no dimension \"d\"; there are b, t"),
+      getCustomCostError("f=flops:3 b").find("expected an operator at \"b\""),
       std::string::npos);
-  EXPECT_NE(getError("f(b,b)=flops:b").find("duplicate dimension \"b\"; give"),
+  EXPECT_NE(getCustomCostError("f=flops:(3").find("expected \")\""),
             std::string::npos);
-  EXPECT_NE(getError("f=flops:1,flops:2")
+  EXPECT_NE(getCustomCostError("f(b,t)=flops:d")
+                .find("no dimension \"d\"; there are b, t"),
+            std::string::npos);
+  EXPECT_NE(getCustomCostError("f(b,b)=flops:b")
+                .find("duplicate dimension \"b\"; give"),
+            std::string::npos);
+  EXPECT_NE(getCustomCostError("f=flops:1,flops:2")
                 .find("duplicate \"flops:\"; remove one of the two"),
             std::string::npos);
-  EXPECT_NE(getError("=flops:1").find("name of a custom call"),
+  EXPECT_NE(getCustomCostError("=flops:1").find("name of a custom call"),
             std::string::npos);
-  EXPECT_NE(getError("f=flops:" + std::string(200, '(')).find("fewer"),
-            std::string::npos);
+  EXPECT_NE(
+      getCustomCostError("f=flops:" + std::string(200, '(')).find("fewer"),
+      std::string::npos);
 }

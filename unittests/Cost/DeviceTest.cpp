@@ -9,7 +9,7 @@
 
 using namespace meshwright;
 
-static std::string getError(llvm::StringRef text) {
+static std::string getDeviceError(llvm::StringRef text) {
   auto devices = parseDevices(text);
   return devices ? "" : llvm::toString(devices.takeError());
 }
@@ -36,15 +36,15 @@ TEST(DeviceTest, NamesTheNearest) {
 }
 
 TEST(DeviceTest, TellsWhatIsWrongInAFile) {
-  EXPECT_NE(getError("[]").find("expected an object"), std::string::npos);
-  EXPECT_NE(getError("{}").find("no device"), std::string::npos);
-  EXPECT_NE(getError(R"({"a": {"f32": 0}})").find("above 0, or null"),
+  EXPECT_NE(getDeviceError("[]").find("expected an object"), std::string::npos);
+  EXPECT_NE(getDeviceError("{}").find("no device"), std::string::npos);
+  EXPECT_NE(getDeviceError(R"({"a": {"f32": 0}})").find("above 0, or null"),
             std::string::npos);
   constexpr llvm::StringLiteral kRest =
       R"("hbm": 1, "hbm_bw": 1, "link": 1, "links": 1, "domain": 1,
          "latency_s": 0, "launch_s": 0, "eff_bw": 1, )";
   auto wrap = [&](llvm::StringRef more) {
-    return getError(("{\"a\": {" + kRest + more + "}}").str());
+    return getDeviceError(("{\"a\": {" + kRest + more + "}}").str());
   };
   EXPECT_EQ(wrap(R"("f32": 1, "topology": "switch", "eff_flops": 1)"), "");
   EXPECT_NE(wrap(R"("f32": 1, "topology": "ring", "eff_flops": 1)")
@@ -79,11 +79,11 @@ TEST(DeviceTest, TellsWhatIsWrongInAFile) {
 TEST(DeviceTest, FiguresHaveBounds) {
   auto wrap = [&](llvm::StringRef memory, llvm::StringRef f32,
                   llvm::StringRef latency) {
-    return getError((R"({"a": {"hbm": )" + memory + R"(, "f32": )" + f32 +
-                     R"(, "latency_s": )" + latency + R"(, "hbm_bw": 1,
+    return getDeviceError((R"({"a": {"hbm": )" + memory + R"(, "f32": )" + f32 +
+                           R"(, "latency_s": )" + latency + R"(, "hbm_bw": 1,
                         "link": 1, "links": 1, "domain": 1, "launch_s": 0,
                         "eff_bw": 1, "eff_flops": 1, "topology": "switch"}})")
-                        .str());
+                              .str());
   };
   EXPECT_EQ(wrap("1e30", "1e-9", "1e-300"), "");
   EXPECT_NE(wrap("1e31", "1", "0").find("1e-9 to 1e30 at devices.a.hbm"),

@@ -8,7 +8,7 @@
 
 using namespace meshwright;
 
-static std::string getError(llvm::StringRef text) {
+static std::string getProfileError(llvm::StringRef text) {
   auto profile = parseProfile(text);
   return profile ? "" : llvm::toString(profile.takeError());
 }
@@ -105,30 +105,31 @@ TEST(ProfileTest, LeavesOutRunsThatWereHeldUp) {
 }
 
 TEST(ProfileTest, TellsWhatIsWrong) {
-  EXPECT_NE(getError("{}").find("save_profile"), std::string::npos);
-  EXPECT_NE(getError(R"({"version": 2, "events": []})").find("expected 1"),
-            std::string::npos);
-  EXPECT_NE(getError(R"({"format": "meshwright-profile", "version": 1})")
+  EXPECT_NE(getProfileError("{}").find("save_profile"), std::string::npos);
+  EXPECT_NE(
+      getProfileError(R"({"version": 2, "events": []})").find("expected 1"),
+      std::string::npos);
+  EXPECT_NE(getProfileError(R"({"format": "meshwright-profile", "version": 1})")
                 .find("expected a list"),
             std::string::npos);
-  EXPECT_NE(getError(R"({"version": 1, "events": [{"kind": 3}]})")
+  EXPECT_NE(getProfileError(R"({"version": 1, "events": [{"kind": 3}]})")
                 .find("expected a string"),
             std::string::npos);
-  EXPECT_NE(
-      getError(R"({"version": 1, "events": [{"kind": "fragment", "name": "f",
+  EXPECT_NE(getProfileError(
+                R"({"version": 1, "events": [{"kind": "fragment", "name": "f",
                    "mesh": "m", "origins": [], "bytes": 0, "issue_seconds": 0,
                    "start": 5, "stop": 1}]})")
-          .find("expected a time not before \"start\""),
-      std::string::npos);
+                .find("expected a time not before \"start\""),
+            std::string::npos);
 }
 
 TEST(ProfileTest, TimesHaveABound) {
   for (llvm::StringRef seconds : {"1e31", "1e999"})
-    EXPECT_NE(getError((R"({"format": "meshwright-profile", "version": 1,
+    EXPECT_NE(getProfileError((R"({"format": "meshwright-profile", "version": 1,
                             "fragments": [], "transfers": [],
                             "issue_seconds": )" +
-                        seconds + "}")
-                           .str())
+                               seconds + "}")
+                                  .str())
                   .find("expected a number of at most 1e30 at "
                         "profile.issue_seconds"),
               std::string::npos);
@@ -145,7 +146,7 @@ TEST(ProfileTest, CallsAreWholeNumbers) {
       llvm::cantFail(parseProfile(withCalls("9223372036854775807")));
   EXPECT_EQ(profile.transfers.front().calls, 9223372036854775807);
   for (const char *wrong : {"9223372036854775808", "1.5", "-1", "null"})
-    EXPECT_NE(getError(withCalls(wrong)).find("expected a whole number"),
+    EXPECT_NE(getProfileError(withCalls(wrong)).find("expected a whole number"),
               std::string::npos)
         << wrong;
 }

@@ -11,7 +11,7 @@
 using namespace meshwright;
 
 namespace {
-struct Instance {
+struct CutInstance {
   std::vector<double> layers, borders;
   size_t stages = 1;
   static constexpr double never = std::numeric_limits<double>::infinity();
@@ -84,7 +84,7 @@ TEST(CutSearchTest, IsAsGoodAsTheBestOfAllCuts) {
   auto draw = [&](int most) { return double(1 + random() % most); };
   unsigned impossible = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    Instance instance;
+    CutInstance instance;
     size_t layers = 1 + random() % 8;
     for (size_t i = 0; i < layers; ++i)
       instance.layers.push_back(draw(9));
@@ -106,7 +106,7 @@ TEST(CutSearchTest, IsAsGoodAsTheBestOfAllCuts) {
 
 // Of a stage, each end goes with begins to about twice an even share.
 TEST(CutSearchTest, LeavesOutStagesThatCostTooMuch) {
-  Instance instance;
+  CutInstance instance;
   instance.layers.assign(256, 1);
   instance.borders.assign(257, 0);
   instance.stages = 32;
@@ -115,7 +115,7 @@ TEST(CutSearchTest, LeavesOutStagesThatCostTooMuch) {
 }
 
 TEST(CutSearchTest, HasNoCutsForMoreStagesThanLayers) {
-  Instance instance;
+  CutInstance instance;
   instance.layers = {1, 2};
   instance.borders = {0, 0, 0};
   instance.stages = 3;

@@ -38,7 +38,7 @@ std::string getError(const PlanInputs &inputs) {
   return result ? "no error" : llvm::toString(result.takeError());
 }
 
-std::string getError(llvm::StringRef layers) {
+std::string getLayersError(llvm::StringRef layers) {
   llvm::Expected<Layers> read =
       parseLayers((R"({"layers": [)" + layers + "]}").str());
   return read ? "no error" : llvm::toString(read.takeError());
@@ -130,21 +130,21 @@ TEST(GraphSearchTest, SaysWhatIsWrongWithTowers) {
         .str();
   };
   EXPECT_EQ(
-      getError(layer("a", R"(, "tower": "x y")")),
+      getLayersError(layer("a", R"(, "tower": "x y")")),
       "expected a name of letters, digits and underscores, in every layer "
       "or in none at layers.layers[0].tower");
   EXPECT_EQ(
-      getError(layer("a", R"(, "tower": "x")") + "," + layer("b", "")),
+      getLayersError(layer("a", R"(, "tower": "x")") + "," + layer("b", "")),
       "expected a name of letters, digits and underscores, in every layer "
       "or in none at layers.layers[1].tower");
   EXPECT_EQ(
-      getError(layer("a", R"(, "tower": "x")") + "," +
-               layer("b", R"(, "tower": "y")") + "," +
-               layer("c", R"(, "tower": "x")")),
+      getLayersError(layer("a", R"(, "tower": "x")") + "," +
+                     layer("b", R"(, "tower": "y")") + "," +
+                     layer("c", R"(, "tower": "x")")),
       "expected the layers of a tower together at layers.layers[2].tower");
-  EXPECT_EQ(getError(layer("a", R"(, "tower": "x", "reads": ["y"])")),
+  EXPECT_EQ(getLayersError(layer("a", R"(, "tower": "x", "reads": ["y"])")),
             "expected towers whose layers come before at "
             "layers.layers[0].reads");
-  EXPECT_EQ(getError(layer("a", R"(, "tower": "x", "reads": "y")")),
+  EXPECT_EQ(getLayersError(layer("a", R"(, "tower": "x", "reads": "y")")),
             "expected a list of towers at layers.layers[0].reads");
 }

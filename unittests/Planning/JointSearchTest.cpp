@@ -11,8 +11,9 @@ using namespace meshwright;
 
 namespace {
 /// Layers of unequal length and size on a few devices.
-struct Instance {
-  Instance(std::mt19937 &random, size_t layers, int64_t meshes, double memory) {
+struct JointInstance {
+  JointInstance(std::mt19937 &random, size_t layers, int64_t meshes,
+                double memory) {
     inputs.device = llvm::cantFail(findDevice("h100"));
     inputs.devices = meshes;
     inputs.memory = memory;
@@ -87,7 +88,7 @@ struct Instance {
 TEST(JointSearchTest, IsNearTheBestOfAll) {
   std::mt19937 random(1);
   for (int i = 0; i < 6; ++i) {
-    Instance instance(random, 6, 2, 80e9);
+    JointInstance instance(random, 6, 2, 80e9);
     std::optional<Layout> found =
         searchJointly(instance.inputs, *instance.costs, instance.getStart());
     std::optional<double> best = instance.tryAll();
@@ -100,7 +101,7 @@ TEST(JointSearchTest, IsNearTheBestOfAll) {
 TEST(JointSearchTest, IsNeverWorseThanItsStartAndFits) {
   std::mt19937 random(2);
   for (int i = 0; i < 6; ++i) {
-    Instance instance(random, 12, 3, 6e9);
+    JointInstance instance(random, 12, 3, 6e9);
     Layout start = instance.getStart();
     std::optional<double> before =
         instance.order({start.ends, start.placement});
@@ -122,7 +123,7 @@ TEST(JointSearchTest, IsNeverWorseThanItsStartAndFits) {
 
 TEST(JointSearchTest, FindsNothingWhereNothingFits) {
   std::mt19937 random(3);
-  Instance instance(random, 6, 2, 1e9);
+  JointInstance instance(random, 6, 2, 1e9);
   EXPECT_FALSE(
       searchJointly(instance.inputs, *instance.costs, instance.getStart()));
 }

@@ -47,9 +47,9 @@ PipelineProblem makeRandomProblem(std::mt19937 &random, int64_t mostMeshes,
 }
 
 /// The shortest time of all orders, by trying them.
-class Exhaustive {
+class ExhaustiveSearch {
 public:
-  explicit Exhaustive(const PipelineProblem &problem)
+  explicit ExhaustiveSearch(const PipelineProblem &problem)
       : problem(problem), done(problem.getNumStages()),
         free(problem.getNumMeshes()) {}
 
@@ -194,7 +194,7 @@ void expectBeatsBuiltins(const PipelineProblem &problem,
   }
 }
 
-std::string getError(llvm::StringRef text) {
+std::string getStageTimesError(llvm::StringRef text) {
   llvm::Expected<StageTimes> times = parseStageTimes(text);
   return times ? "no error" : llvm::toString(times.takeError());
 }
@@ -215,7 +215,7 @@ TEST(SearchTest, IsTheShortestOfAllOrders) {
     for (unsigned whole = 0; whole < 4; ++whole) {
       PipelineProblem variant = problem;
       variant.splits = {(whole & 1) == 0, (whole & 2) == 0};
-      shortest = std::min(shortest, Exhaustive(variant).run());
+      shortest = std::min(shortest, ExhaustiveSearch(variant).run());
     }
     SearchedPlan made = llvm::cantFail(searchPlan(problem));
     EXPECT_EQ(made.timeline.makespan, shortest) << trial;
@@ -446,9 +446,9 @@ TEST(SearchTest, ReadsTimes) {
 
 TEST(SearchTest, SaysWhatIsWrongWithTimes) {
   auto in = [](llvm::StringRef stage) {
-    return getError(("{\"stages\": [" + stage + "]}").str());
+    return getStageTimesError(("{\"stages\": [" + stage + "]}").str());
   };
-  EXPECT_EQ(getError("{}"),
+  EXPECT_EQ(getStageTimesError("{}"),
             "expected an object with a list of \"stages\" when parsing times");
   EXPECT_EQ(in(R"({"forward": 0, "input": 1, "weight": 1})"),
             "expected a time, an integer from 1 to 2^32 at "

@@ -14,7 +14,7 @@ StageGraph parse(llvm::StringRef text) {
   return llvm::cantFail(parseStageGraph(text));
 }
 
-std::string getError(llvm::StringRef text) {
+std::string getStageGraphError(llvm::StringRef text) {
   llvm::Expected<StageGraph> graph = parseStageGraph(text);
   return graph ? "no error" : llvm::toString(graph.takeError());
 }
@@ -41,8 +41,8 @@ PipelineProblem makeProblem(const StageGraph &graph, int64_t microbatches) {
 
 /// Two or three towers, on meshes of their own, of which each feeds a stage of the
 /// next one, some of them every stage.
-PipelineProblem makeRandomProblem(std::mt19937 &random, int64_t mostStages,
-                                  int64_t mostMicrobatches) {
+PipelineProblem makeRandomTowers(std::mt19937 &random, int64_t mostStages,
+                                 int64_t mostMicrobatches) {
   auto draw = [&](int64_t from, int64_t to) {
     return from + static_cast<int64_t>(random() % (to - from + 1));
   };
@@ -77,9 +77,9 @@ PipelineProblem makeRandomProblem(std::mt19937 &random, int64_t mostStages,
 
 /// Whether some order takes less than a given time: tries all of them, by the starts
 /// of their actions.
-class Exhaustive {
+class ExhaustiveTowers {
 public:
-  Exhaustive(const PipelineProblem &problem, int64_t limit)
+  ExhaustiveTowers(const PipelineProblem &problem, int64_t limit)
       : problem(problem), links(problem.getLinks()), limit(limit),
         ends(problem.getNumStages()), free(problem.getNumMeshes()),
         left(problem.getNumMeshes()) {
@@ -211,38 +211,38 @@ TEST(TowersTest, TextsSayWhatFeedsWhat) {
 
 TEST(TowersTest, SaysWhatIsNoGraph) {
   EXPECT_EQ(
-      getError("vision:2;text:2"),
+      getStageGraphError("vision:2;text:2"),
       "towers: no path leads from tower vision to a loss; say which stage "
       "it feeds, as in vision>NAME, or that it ends in a loss of its own, "
       "vision>");
   EXPECT_EQ(
-      getError("vision:2;text:2;text>vision"),
+      getStageGraphError("vision:2;text:2;text>vision"),
       "towers: text feeds vision, which does not come after it; list what "
       "feeds first, and give what is in a cycle a tower of its own");
-  EXPECT_EQ(getError("vision:2;text:2;vison>text"),
+  EXPECT_EQ(getStageGraphError("vision:2;text:2;vison>text"),
             "towers: unknown tower 'vison', known are vision, text; did you "
             "mean \"vision\"?");
-  EXPECT_EQ(getError("vision:2;text:2;vision>text.2"),
+  EXPECT_EQ(getStageGraphError("vision:2;text:2;vision>text.2"),
             "towers: 'text.2' is no stage of tower text, which has 0 to 1");
-  EXPECT_EQ(getError("vision:2;text"),
+  EXPECT_EQ(getStageGraphError("vision:2;text"),
             "towers: unknown entry 'text'; expected a tower with its number of "
             "stages, as in vision:2, or vision>text for what feeds what");
-  EXPECT_EQ(getError("a:1@0+0;b:1;a>b"),
+  EXPECT_EQ(getStageGraphError("a:1@0+0;b:1;a>b"),
             "towers: meshes '0+0' of tower a: expected a range such as 0-3, or "
             "numbers such as 0+2");
   EXPECT_EQ(
-      getError("a:1@0;b:1@2;a>b"),
+      getStageGraphError("a:1@0;b:1@2;a>b"),
       "towers: mesh 1 has no tower, but mesh 2 has; number meshes without "
       "a gap");
-  EXPECT_EQ(getError("a:4000;b:4000;a>b"),
+  EXPECT_EQ(getStageGraphError("a:4000;b:4000;a>b"),
             "towers: more than 4096 stages; a pipeline has fewer");
   std::string feeds = "a:40;b:4000";
   for (int stage = 0; stage < 40; ++stage)
     feeds += ";a." + std::to_string(stage) + ">b.*";
-  EXPECT_EQ(getError(feeds),
+  EXPECT_EQ(getStageGraphError(feeds),
             "towers: more than 65536 pairs of stages feed each "
             "other; a pipeline has fewer");
-  EXPECT_EQ(getError("a:1;a:2"),
+  EXPECT_EQ(getStageGraphError("a:1;a:2"),
             "towers: tower a occurs twice; give each a name of its own");
 }
 
@@ -336,18 +336,19 @@ TEST(TowersTest, SaysWhatContradictsInAFile) {
             "the towers have 3 stages on 3 meshes, but the rows are 2 with 2 "
             "stages; expected a row for each mesh");
   EXPECT_EQ(getFileError("towers a:1;b:1\n0F0,0B0\n1F0,1B0\n"),
-            getError("a:1;b:1"));
+            getStageGraphError("a:1;b:1"));
 }
 
 TEST(TowersTest, NoOrderOfSmallGraphsIsShorter) {
   std::mt19937 random(4);
   for (unsigned trial = 0; trial < 25; ++trial) {
-    PipelineProblem problem = makeRandomProblem(random, 1, 2);
+    PipelineProblem problem = makeRandomTowers(random, 1, 2);
     SearchedPlan made = llvm::cantFail(searchPlan(problem));
     EXPECT_TRUE(made.optimal) << trial;
-    EXPECT_FALSE(Exhaustive(problem, made.timeline.makespan).isBeaten())
+    EXPECT_FALSE(ExhaustiveTowers(problem, made.timeline.makespan).isBeaten())
         << trial;
-    EXPECT_TRUE(Exhaustive(problem, made.timeline.makespan + 1).isBeaten())
+    EXPECT_TRUE(
+        ExhaustiveTowers(problem, made.timeline.makespan + 1).isBeaten())
         << trial;
     expectRuns(problem, made);
   }
@@ -358,7 +359,7 @@ TEST(TowersTest, IsNeverLongerThanTowersOfFixedSchedules) {
   double distance = 0;
   constexpr unsigned kTrials = 30;
   for (unsigned trial = 0; trial < kTrials; ++trial) {
-    PipelineProblem problem = makeRandomProblem(random, 3, 12);
+    PipelineProblem problem = makeRandomTowers(random, 3, 12);
     SearchedPlan made = llvm::cantFail(searchPlan(problem));
     distance += made.getDistance() / kTrials;
     EXPECT_LE(made.timeline.makespan, findBestFixed(problem)) << trial;

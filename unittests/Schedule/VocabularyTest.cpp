@@ -38,7 +38,7 @@ Intervals getIntervals(const Plan &plan, const Timeline &timeline,
   return found;
 }
 
-std::string getError(llvm::StringRef csv) {
+std::string getVocabularyError(llvm::StringRef csv) {
   llvm::Expected<Plan> plan = parsePlan(csv);
   return plan ? "no error" : llvm::toString(plan.takeError());
 }
@@ -88,16 +88,16 @@ TEST(VocabularyTest, AMicrobatchTakesAsLongAsItsWork) {
 }
 
 TEST(VocabularyTest, PlansThatMissPartsAreRefused) {
-  EXPECT_EQ(getError("0F0,1S0,1T0,0B0"), "no error");
-  EXPECT_EQ(getError("2E0,0F0,1S0,1T0,0B0,2G0"), "no error");
+  EXPECT_EQ(getVocabularyError("0F0,1S0,1T0,0B0"), "no error");
+  EXPECT_EQ(getVocabularyError("2E0,0F0,1S0,1T0,0B0,2G0"), "no error");
   EXPECT_EQ(
-      getError("0F0,1S0,0B0"),
+      getVocabularyError("0F0,1S0,0B0"),
       "row 1 column 2: stage 1 microbatch 0 has S; expected E and G, or S "
       "and T, of a part of the vocabulary");
-  EXPECT_EQ(getError("0F0,1T0,1S0,0B0"),
+  EXPECT_EQ(getVocabularyError("0F0,1T0,1S0,0B0"),
             "row 1 column 2: 1T0 is out of order: it needs 1S0, which comes in "
             "column 3");
-  EXPECT_EQ(getError("0F0,2S0,2T0,0B0\n1F0,3S0,1B0,3T0"),
+  EXPECT_EQ(getVocabularyError("0F0,2S0,2T0,0B0\n1F0,3S0,1B0,3T0"),
             "deadlock: row 1 column 4 (rank 0) waits at 0B0 for 1B0; row 2 "
             "column 3 (rank 1) waits at 1B0 for 3T0");
 }
