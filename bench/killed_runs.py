@@ -66,6 +66,7 @@ def start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
 
 def start_command(words: list[str]) -> subprocess.Popen:
     paths = [ROOT / "python", ROOT / "build" / "python"]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
     return subprocess.Popen(
         words,
         env=os.environ
