@@ -5,7 +5,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "build" / "python")]
+sys.path[:0] = [str(ROOT / part) for part in ("", "python", "build/python")]
 
 project = "Meshwright"
 author = "The Meshwright authors"
@@ -15,6 +15,7 @@ release = re.search(
 )[1]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions += ["scripts.site_navigation"]
 exclude_patterns = ["_build", "examples"]
 source_suffix = {".md": "markdown"}
 # A link that leads nowhere is an error; names of other packages are no links, so

@@ -9,8 +9,11 @@ warns, a link leads nowhere, or a page loads something from elsewhere.
 """
 
 import argparse
+import functools
 import html.parser
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +23,10 @@ import urllib.parse
 from scripts import notebook_page
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+# Colours of code: most of the tags of a page, none of which links or is linked to.
+_COLOURS = re.compile(r'</?span(?: class="[^"<>]*")?>')
 
 
 class Links(html.parser.HTMLParser):
@@ -44,27 +51,36 @@ class Links(html.parser.HTMLParser):
 
 def check(site: pathlib.Path) -> list[str]:
     """Links of a site that lead nowhere, and what it would load from elsewhere."""
+    site = site.resolve()
     pages = {}
     for path in sorted(site.rglob("*.html")):
-        pages[path] = Links()
-        pages[path].feed(path.read_text())
+        pages[str(path)] = Links()
+        pages[str(path)].feed(_COLOURS.sub("", path.read_text()))
+
+    @functools.cache
+    def find(path: str) -> str | None:
+        """The file that a path means, if there is one."""
+        file = os.path.realpath(path)
+        if os.path.isdir(file):
+            file = os.path.join(file, "index.html")
+        return file if os.path.exists(file) else None
+
     problems = []
     for page, found in pages.items():
+        folder, shown = os.path.dirname(page), pathlib.Path(page).relative_to(site)
         for target in [*found.targets, *found.loaded]:
             parts = urllib.parse.urlsplit(target)
             if parts.scheme or parts.netloc:
                 if target in found.loaded and parts.scheme != "data":
-                    problems.append(f"{page.relative_to(site)} loads {target}")
+                    problems.append(f"{shown} loads {target}")
                 continue
             name = urllib.parse.unquote(parts.path)
-            file = (page.parent / name).resolve() if name else page
-            if file.is_dir():
-                file /= "index.html"
+            file = find(os.path.join(folder, name)) if name else page
             anchor = urllib.parse.unquote(parts.fragment)
-            if not file.exists():
-                problems.append(f"{page.relative_to(site)}: no {target}")
+            if file is None:
+                problems.append(f"{shown}: no {target}")
             elif anchor and file in pages and anchor not in pages[file].anchors:
-                problems.append(f"{page.relative_to(site)}: no place {target}")
+                problems.append(f"{shown}: no place {target}")
     return problems
 
 

@@ -41,6 +41,22 @@ def test_site_has_api_passes_and_drawings(site):
     assert "_images/draw.svg" in page and "_images/draw.png" in page
 
 
+def test_the_tree_beside_a_page_marks_it(site):
+    current = r'<li class="[^"]*\bcurrent-page\b[^"]*"><a class="[^"]*" href="(.*?)">'
+    boxes = r'<input [^>]*aria-label="Toggle navigation of ([^"]+)"[^>]*>'
+    for page, around in {"api/programs": "Python API", "faq": None}.items():
+        shown = (site / f"{page}.html").read_text()
+        tree = shown[shown.index('class="sidebar-tree"') :].partition("</aside>")[0]
+        assert re.findall(current, tree) == ["#"]
+        opened = [box[1] for box in re.finditer(boxes, tree) if "checked" in box[0]]
+        assert opened == ([around] if around else [])
+        up = "../" * page.count("/")
+        assert f'href="{up}reference/mpmd.html"' in tree
+        assert tree.count("<li ") == tree.count("</li>") > 90
+    start = (site / "index.html").read_text()
+    assert not re.findall(current, start) and 'href="api/programs.html"' in start
+
+
 def test_tutorial_shows_what_its_cells_print(site, tmp_path):
     page = (site / "reference" / "tutorial.html").read_text()
     assert "From a training step to a pipeline" in page
