@@ -5,10 +5,10 @@ import json
 import re
 
 import jax
-import jsonschema
 import numpy as np
 import pytest
 from jax.extend import backend
+from support import schedule_schema
 from support.tools import PROGRAMS, ROOT
 
 NAMES = ["gpt_4_4_4", "gpt_8_4_8", "gpt_16_4_16", "gpt_32_8_32"]
@@ -44,8 +44,7 @@ def read_schedule(folder):
 
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_schedule_follows_its_schema(exported, name):
-    schema = json.loads((ROOT / "docs" / "schedule.schema.json").read_text())
-    jsonschema.validate(read_schedule(exported(name)), schema)
+    schedule_schema.validate(read_schedule(exported(name)))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -16,8 +16,9 @@ from meshwright.runtime.program.schedule_ranges import (
     read_text,
     write_out,
 )
+from support import schedule_schema
 from support.schedule_training import make_meshes, stage_config
-from support.tools import PROGRAMS, ROOT
+from support.tools import PROGRAMS
 
 import meshwright as mw
 
@@ -108,13 +109,29 @@ SPLIT = "--set=mpmd_split_bwd_fragments=true"
 )
 def test_ranges_say_what_is_written_out(exported, schedule, places, options):
     flat, ranged = exported("gpt_8_4_8", schedule, places, *options)
-    schema = json.loads((ROOT / "docs" / "schedule.schema.json").read_text())
     for folder, version in ((flat, 1), (ranged, 2)):
         program = read(folder)
         assert program["version"] == version
-        jsonschema.validate(program, schema)
+        schedule_schema.validate(program)
     assert write_out(read(ranged)) == read(flat)
     assert read_folder(ranged) == read_folder(flat)
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_what_the_schema_does_not_have_is_refused(exported, form):
+    """However often, and after programs with elements like it."""
+    program = read(exported("gpt_8_4_8", "1F1B")[form])
+    for change in ({"results": [-1]}, {"results": [True]}, {"results": [], "more": 1}):
+        items = program["classes" if form else "items"]
+        item = (items["items"] if form else items)[-1]
+        before = dict(item)
+        for _ in range(2):
+            schedule_schema.validate(program)
+            item.update(change)
+            with pytest.raises(jsonschema.ValidationError):
+                schedule_schema.validate(program)
+            item.clear()
+            item.update(before)
 
 
 def test_ranges_of_many_microbatches_say_what_is_written_out(exported):
