@@ -15,6 +15,11 @@ OVER = {
     "four processes": (4, 1, "own", SOME),
     "spanning": (2, 4, "spanning", SOME),
 }
+# Over two processes with options, too.
+WITH_OPTIONS = {
+    "receives wait": SOME[:2] + ("Eager1F1B", "Interleaved1F1B", "DualPipeV"),
+    "activations wait": SOME[:2],
+}
 
 
 @pytest.fixture(scope="module")
@@ -36,25 +41,54 @@ def cache(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def trained(stages, cache) -> dict[str, list[dict]]:
+def options(tmp_path_factory) -> dict[str, dict]:
+    """Of trainings over two processes that have some, by what they are about."""
+    # The link is so slow that forwards wait for it.
+    folder = tmp_path_factory.mktemp("device")
+    device = training.write_patient_device(folder, host_bw=4e5)
+    return {
+        "receives wait": {"mpmd_receive_ahead": "0"},
+        "activations wait": {
+            "mpmd_offload_activations": "auto",
+            "mpmd_schedule_device": device,
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def trained(stages, cache, options) -> dict[str, list[dict]]:
     """One start for all schedules; what one compiled serves those after it."""
     found = {}
     for over, (processes, devices, kind, names) in OVER.items():
-        chosen = json.dumps({name: stages[name] for name in names})
-        args = (processes, devices, "schedules.py", kind, chosen)
+        cases = [({name: stages[name] for name in names}, {})]
+        if over == "two processes":
+            for what, some in WITH_OPTIONS.items():
+                cases.append(({name: stages[name] for name in some}, options[what]))
+        args = (processes, devices, "schedules.py", kind, json.dumps(cases))
         found[over] = reports(launch(*args, MESHWRIGHT_CACHE_DIR=cache))
     return found
+
+
+def assert_trained(name: str, stages: dict[str, int], found: dict) -> None:
+    """As without meshes."""
+    if name == RING:
+        assert found["difference"] <= 1e-5
+        return
+    copies, make_loss = training.count_copies(name), training.loss_for(name)
+    wanted = training.train_plainly(stages[name], copies, training.STEPS, make_loss)
+    assert found["losses"] == pytest.approx(wanted, rel=0, abs=1e-5)
 
 
 CASES = [(over, name) for over, case in OVER.items() for name in case[3]]
 
 
+@pytest.mark.usefixtures("x32")
 @pytest.mark.parametrize("over, name", CASES)
-def test_every_schedule_trains_as_in_one_process(over, name, trained):
+def test_every_schedule_trains_as_in_one_process(over, name, trained, stages):
     processes = OVER[over][0]
     assert [report["process"] for report in trained[over]] == list(range(processes))
     for report in trained[over]:
-        assert report["found"][name]["difference"] <= 1e-5
+        assert_trained(name, stages, report["found"][0][name])
 
 
 @pytest.mark.usefixtures("x32")
@@ -70,19 +104,19 @@ def test_memory_is_as_in_one_process(name, trained, stages):
         }
         found = {}
         for report in trained[over]:
-            found |= report["found"][name]["memory"]
+            found |= report["found"][0][name]["memory"]
         assert found == wanted
 
 
-def train_with(options, names, stages, cache):
-    """Trains over two processes; the program of 1F1B, after a look at its memory."""
-    chosen = json.dumps({name: stages[name] for name in names})
-    args = (2, 2, "schedules.py", "own", chosen, json.dumps(options))
-    found = [report["found"] for report in reports(launch(*args, **cache))]
-    for name in names:
-        assert all(each[name]["difference"] <= 1e-5 for each in found)
+def find_with(what, options, trained, stages):
+    """The program of 1F1B with options, after a look at its losses and memory."""
+    number = 1 + [*WITH_OPTIONS].index(what)
+    found = [report["found"][number] for report in trained["two processes"]]
+    for name in WITH_OPTIONS[what]:
+        for each in found:
+            assert_trained(name, stages, each[name])
     topology = training.make_topology(1)
-    options = {"mpmd_pipeline_schedule": "1F1B", **options}
+    options = {"mpmd_pipeline_schedule": "1F1B", **options[what]}
     lowered = training.lower_training("1F1B", stages["1F1B"], topology, options=options)
     analysis = lowered.compile().memory_analysis()
     assert found[0]["1F1B"]["memory"] | found[1]["1F1B"]["memory"] == {
@@ -92,21 +126,15 @@ def train_with(options, names, stages, cache):
 
 
 @pytest.mark.usefixtures("x32")
-def test_receives_that_wait_train_over_processes(stages, cache):
+def test_receives_that_wait_train_over_processes(trained, stages, options):
     """Each waits where it was made, and no process waits for one that waits for it."""
-    names = ("1F1B", "Eager1F1B", "Interleaved1F1B", "ZeroBubbleH1", "DualPipeV")
-    options, cache = {"mpmd_receive_ahead": "0"}, {"MESHWRIGHT_CACHE_DIR": cache}
-    program, _ = train_with(options, names, stages, cache)
+    program, _ = find_with("receives wait", options, trained, stages)
     assert any(item.get("delayed") for item in program["items"])
 
 
 @pytest.mark.usefixtures("x32")
-def test_activations_wait_on_the_host_of_their_process(stages, cache, tmp_path):
-    # The link is so slow that forwards wait for it.
-    device = training.write_patient_device(tmp_path, host_bw=4e5)
-    options = {"mpmd_offload_activations": "auto", "mpmd_schedule_device": device}
-    names, cache = ("1F1B", "ZeroBubbleH1"), {"MESHWRIGHT_CACHE_DIR": cache}
-    program, analysis = train_with(options, names, stages, cache)
+def test_activations_wait_on_the_host_of_their_process(trained, stages, options):
+    program, analysis = find_with("activations wait", options, trained, stages)
     assert any(item.get("awaits") for item in program["items"])
     *others, last = [memory.host_live_bytes for memory in analysis.values()]
     assert others[0] > 0 and last == 0
@@ -118,7 +146,8 @@ def test_what_one_process_compiled_serves_all(trained):
 
 
 def test_meshes_over_processes_find_what_they_compiled(trained, stages, cache):
-    args = (2, 4, "schedules.py", "spanning", json.dumps({"1F1B": stages["1F1B"]}))
+    cases = json.dumps([[{"1F1B": stages["1F1B"]}, {}]])
+    args = (2, 4, "schedules.py", "spanning", cases)
     again = reports(launch(*args, MESHWRIGHT_CACHE_DIR=cache))
     assert all(report["compiled"] for report in trained["spanning"])
     assert not any(report["compiled"] for report in again)
@@ -137,15 +166,19 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
     assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
 
 
-@pytest.mark.parametrize(("name", "stages"), [("Seq1F1B", 4), ("SlimPipe", 8)])
-def test_sequences_in_chunks_train_over_processes(name, stages):
-    found = reports(launch(2, 2, "sequence.py", name, str(stages), "2"))
-    assert [report["process"] for report in found] == [0, 1]
-    assert all(report["difference"] <= 1e-5 for report in found)
+PIPELINES = {
+    "sequences": [("Seq1F1B", 4), ("SlimPipe", 8)],
+    "towers": [("Towers", "GPipe"), ("AUTO", "1F1B")],
+}
 
 
-@pytest.mark.parametrize("args", [("Towers", "GPipe"), ("AUTO", "1F1B")])
-def test_towers_train_over_processes(args):
-    found = reports(launch(2, 2, "towers.py", *args))
-    assert [report["process"] for report in found] == [0, 1]
-    assert all(report["difference"] <= 1e-5 for report in found)
+@pytest.fixture(scope="module")
+def pipelines() -> list[dict]:
+    return reports(launch(2, 2, "pipelines.py", json.dumps(PIPELINES)))
+
+
+@pytest.mark.parametrize("case", [0, 1])
+@pytest.mark.parametrize("kind", PIPELINES)
+def test_sequences_in_chunks_and_towers_train_over_processes(kind, case, pipelines):
+    assert [report["process"] for report in pipelines] == [0, 1]
+    assert all(report["found"][kind][case] <= 1e-5 for report in pipelines)

@@ -387,7 +387,11 @@ def over_processes():
 @pytest.mark.parametrize("schedule", PAIRED)
 def test_pairs_train_over_processes(schedule, over_processes):
     assert [report["process"] for report in over_processes] == [0, 1]
+    shape = PAIRED[schedule], count_copies(schedule)
     for report in over_processes:
-        for found in report["found"][schedule]:
+        plain, with_options = report["found"][schedule]
+        for found, shared in ((plain, False), (with_options, True)):
             assert found["pairs"] > 0
-            assert found["difference"] <= 1e-5
+            wanted = jax.tree.leaves(train_plainly(*shape, shared=shared))
+            for leaf, expected in zip(found["found"], wanted, strict=True):
+                np.testing.assert_allclose(leaf, expected, rtol=0, atol=1e-5)
