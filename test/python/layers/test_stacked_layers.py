@@ -10,7 +10,6 @@ import pytest
 from flax import nnx
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from support.launching import launch, reports
 
 import meshwright as mw
 
@@ -434,21 +433,3 @@ def test_layers_of_nnx_modules():
     kernel = ours[0].kernel[...]
     assert kernel.sharding.spec == P(STAGES)
     close(kernel, theirs[0].kernel[...])
-
-
-def test_stages_in_processes_of_their_own():
-    """Each process has the layers of its stage, trained as one array is."""
-    first, second = reports(launch(2, 1, "stacked.py"))
-    assert (first["rows"], second["rows"]) == ([0], [2])
-    assert first["spec"] == second["spec"] == [STAGES]
-    w = np.random.default_rng(0).normal(size=(4, 3, 3)).astype(np.float32)
-    x = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
-
-    def loss(w):
-        h = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, w)[0]
-        return (h**2).mean()
-
-    for _ in range(3):
-        w = w - 0.1 * jax.grad(loss)(w)
-    found = np.reshape(first["values"] + second["values"], w.shape)
-    np.testing.assert_allclose(found, w, rtol=1e-5)

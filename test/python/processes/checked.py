@@ -27,8 +27,9 @@ def function(x):
     return mw.named_computation(second, name="second")(h)
 
 
+of_process = {d.process_index: d for d in jax.devices()}  # One of each.
 config = mw.make_config(
-    {f"m{i}": jax.sharding.Mesh([d], "x") for i, d in enumerate(jax.devices())},
+    {f"m{p}": jax.sharding.Mesh([d], "x") for p, d in of_process.items()},
     {"first": "m0", "second": "m1"},
     partitioning_options={"mpmd_infer_transfers": True},
 )

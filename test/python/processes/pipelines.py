@@ -1,18 +1,18 @@
 """Trains with sequences in chunks and with towers, over processes.
 
-    pipelines.py '{"sequences": [[SCHEDULE, STAGES], ...], "towers": ...}'
-
 Meshes are in turn in another process. The carry of a sequence is the sum of the
 positions before, so that chunks need each other in both directions. Two towers
 [SCHEDULE, OF_VISION] meet in a decoder.
 """
 
 import json
-import sys
 
 import meshwright as mw
 
-cases = json.loads(sys.argv[1])
+CASES = {
+    "sequences": [("Seq1F1B", 4), ("SlimPipe", 8)],
+    "towers": [("Towers", "GPipe"), ("AUTO", "1F1B")],
+}
 mw.distributed.initialize()
 
 import jax  # noqa: E402
@@ -101,6 +101,6 @@ def train_towers(schedule: str, of_vision: str) -> float:
 kinds = {"sequences": train_sequences, "towers": train_towers}
 found = {
     kind: [kinds[kind](*case) for case in cases_of_kind]
-    for kind, cases_of_kind in cases.items()
+    for kind, cases_of_kind in CASES.items()
 }
 print(json.dumps({"process": jax.process_index(), "found": found}), flush=True)

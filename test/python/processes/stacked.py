@@ -21,7 +21,8 @@ def step(w, x):
     return w - 0.1 * grad, value
 
 
-meshes = {f"m{i}": jax.sharding.Mesh([d], "x") for i, d in enumerate(jax.devices())}
+of_process = {d.process_index: d for d in jax.devices()}  # One of each.
+meshes = {f"m{p}": jax.sharding.Mesh([d], "x") for p, d in of_process.items()}
 config = mw.make_config(meshes, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
 w = np.random.default_rng(0).normal(size=(4, 3, 3)).astype(np.float32)
 x = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)

@@ -2,10 +2,13 @@
 
 import json
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from meshwright.schedule_names import PIPELINE_SCHEDULE_NAMES
 from support import schedule_training as training
-from support.launching import launch, reports
+from support.launching import launch, reports, reports_of_each
 
 RING = "ParallelPipelinesWithWrapAround"
 # On four processes, and on meshes that span two.
@@ -166,19 +169,37 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
     assert len(second["found"][1]["compiled"]) > len(second["found"][0]["compiled"])
 
 
-PIPELINES = {
-    "sequences": [("Seq1F1B", 4), ("SlimPipe", 8)],
-    "towers": [("Towers", "GPipe"), ("AUTO", "1F1B")],
-}
-
-
 @pytest.fixture(scope="module")
-def pipelines() -> list[dict]:
-    return reports(launch(2, 2, "pipelines.py", json.dumps(PIPELINES)))
+def others() -> dict:
+    return reports_of_each(2, 2, "pipelines.py", "stacked.py")
 
 
-@pytest.mark.parametrize("case", [0, 1])
-@pytest.mark.parametrize("kind", PIPELINES)
-def test_sequences_in_chunks_and_towers_train_over_processes(kind, case, pipelines):
-    assert [report["process"] for report in pipelines] == [0, 1]
-    assert all(report["found"][kind][case] <= 1e-5 for report in pipelines)
+@pytest.mark.parametrize("kind", ["sequences", "towers"])
+def test_sequences_in_chunks_and_towers_train_over_processes(kind, others):
+    for report in others["pipelines.py"]:
+        differences = report["found"][kind]
+        assert len(differences) == 2
+        assert max(differences) <= 1e-5
+
+
+@pytest.mark.usefixtures("x32")
+def test_stacked_layers_are_in_the_processes_of_their_stages(others):
+    """Each process has the layers of its stage, trained as one array is."""
+    first, second = others["stacked.py"]
+    assert (first["rows"], second["rows"]) == ([0], [2])
+    assert first["spec"] == second["spec"] == ["mpmd_stages"]
+    w = np.random.default_rng(0).normal(size=(4, 3, 3)).astype(np.float32)
+    x = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+
+    @jax.jit
+    def step(w):
+        def loss(w):
+            h = jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, w)[0]
+            return (h**2).mean()
+
+        return w - 0.1 * jax.grad(loss)(w)
+
+    for _ in range(3):
+        w = step(w)
+    found = np.reshape(first["values"] + second["values"], w.shape)
+    np.testing.assert_allclose(found, w, rtol=1e-5)

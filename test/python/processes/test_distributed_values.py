@@ -10,12 +10,18 @@ import pytest
 from meshwright.runtime.processes import values
 from meshwright.runtime.processes.world import ProcessError
 from support.fake_world import Store, make_world
-from support.launching import launch, reports
+from support.launching import reports_of_each
 
 
 @pytest.fixture(scope="module")
-def found() -> list[dict]:
-    return [report["found"] for report in reports(launch(2, 2, "values.py"))]
+def found_by() -> dict:
+    scripts = ("values.py", "given.py", "checked.py", "many_fetches.py")
+    return reports_of_each(2, 2, *scripts)
+
+
+@pytest.fixture(scope="module")
+def found(found_by) -> list[dict]:
+    return [report["found"] for report in found_by["values.py"]]
 
 
 @pytest.mark.parametrize("mesh", ["own", "spanning"])
@@ -68,11 +74,9 @@ def test_a_way_to_another_process_is_named(found):
     assert found[1]["other process"][2] is None  # It has the values.
 
 
-def test_errors_of_checkify_are_fetched_as_any_value():
+def test_errors_of_checkify_are_fetched_as_any_value(found_by):
     """Of both meshes and of JAX's own checks: the text of `jax.jit`, everywhere."""
-    found = reports(launch(2, 1, "checked.py"))
-    assert len(found) == 2
-    for report in found:
+    for report in found_by["checked.py"]:
         assert report["found"] == report["wanted"]
         nothing, of_first, of_second, of_jax = report["found"]
         assert nothing is None
@@ -81,12 +85,29 @@ def test_errors_of_checkify_are_fetched_as_any_value():
         assert "out-of-bounds" in of_jax
 
 
-def test_programs_keep_to_themselves_after_thousands_of_fetches():
-    found = reports(launch(2, 1, "many_fetches.py"))
-    assert len(found) == 2
-    for report in found:
+def test_programs_keep_to_themselves_after_thousands_of_fetches(found_by):
+    for report in found_by["many_fetches.py"]:
         assert report["fetched"] == 2100
         assert report["found"] == [[1.0, 2.0]] * 10
+
+
+def test_what_is_placed_stays_as_it_was_where_the_buffer_is_refilled(found_by):
+    for report in found_by["given.py"]:
+        assert len(report["placed"]) == 9
+        assert all(report["placed"].values()), report["placed"]
+
+
+def test_large_captured_arrays_are_where_they_are_read_and_nowhere_else(found_by):
+    for report in found_by["given.py"]:
+        assert report["constants"] == 2
+        assert report["longest line"] < 2000  # None of them is text,
+        assert report["sent"] == 4 * 8 * 256  # and none is sent.
+        assert report["here"] == [f"m{report['process']}"]
+
+
+def test_captured_arrays_are_those_of_when_the_program_was_lowered(found_by):
+    for report in found_by["given.py"]:
+        assert report["sums"] == pytest.approx([report["expected"]] * 2)
 
 
 def exchange(*trees):

@@ -69,13 +69,20 @@ def launch_all(cases: dict, **options) -> dict:
         return {name: job.result() for name, job in jobs.items()}
 
 
-def reports(done: subprocess.CompletedProcess) -> list[dict]:
-    """What the processes of a run that must succeed say, in their order."""
-    assert done.returncode == 0, done.stdout + done.stderr
+def reports(done: subprocess.CompletedProcess, code: int = 0) -> list[dict]:
+    """What the processes of a run say that must end so, in their order."""
+    assert done.returncode == code, done.stdout + done.stderr
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
     found = [json.loads(line) for line in lines if line.startswith("{")]
     assert found, "no process has reported:\n" + done.stdout + done.stderr
     return sorted(found, key=lambda report: report["process"])
+
+
+def reports_of_each(processes: int, devices: int, *scripts: str) -> dict:
+    """The reports of several scripts that share one start, by script."""
+    found = reports(launch(processes, devices, "several.py", *scripts))
+    assert [report["process"] for report in found] == [*range(processes)]
+    return {script: [report[script] for report in found] for script in scripts}
 
 
 # The names that hold the ports which this process has given away.
