@@ -1,6 +1,9 @@
-"""A program that is saved by several processes, or loaded by them.
+"""Programs that are saved by several processes, or loaded by them.
 
-saved.py save|load KIND FOLDER        `{process}` in it is the number of the process
+saved.py VERB KIND FOLDER ...
+
+The verb is save or load; `{process}` in the folder is the number of the process. All
+are done in turn; of one that is refused the error is reported.
 """
 
 import json
@@ -42,11 +45,14 @@ def compile_here(kind: str, meshes: dict):
     return mw.jit(step, config).lower(params, x).compile()
 
 
-def main(verb: str, kind: str, folder: str) -> None:
-    compiled: list[str] = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, _, **__: compiled.append(event) if "_compile_" in event else None
-    )
+compiled: list[str] = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, _, **__: compiled.append(event) if "_compile_" in event else None
+)
+
+
+def run(verb: str, kind: str, folder: str) -> dict:
+    compiled.clear()
     meshes = make_meshes(kind)
     folder = folder.format(process=jax.process_index())
     if verb == "save":
@@ -62,14 +68,24 @@ def main(verb: str, kind: str, folder: str) -> None:
         program.input_shardings[0],
     )
     value, doubled = mw.distributed.fetch(program(*given))
-    report = {
-        "process": jax.process_index(),
+    return {
         "compiled": count,
         "value": float(value),
         "doubled": {name: float(w.sum()) for name, w in doubled.items()},
     }
-    print(json.dumps(report), flush=True)
+
+
+def try_to_run(*case: str) -> dict:
+    try:
+        return run(*case)
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    words = iter(sys.argv[1:])
+    report: dict = {"process": jax.process_index()}
+    report["found"] = [
+        try_to_run(*case) for case in zip(words, words, words, strict=True)
+    ]
+    print(json.dumps(report), flush=True)
