@@ -1,4 +1,4 @@
-"""Process 2 of four is killed, once: when the others know, and their next step.
+"""Process 1 of three is killed, once: when the others know, and their next step.
 
     killed.py left|again
 
@@ -20,7 +20,7 @@ mw.distributed.initialize(recoverable=kind == "left")
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-VICTIM, me, attempt = 2, jax.process_index(), mw.elastic.attempt()
+VICTIM, me, attempt = 1, jax.process_index(), mw.elastic.attempt()
 
 
 def say(what, **more):
