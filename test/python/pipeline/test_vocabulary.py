@@ -1,5 +1,7 @@
 """The vocabulary on all meshes: losses, order, memory, and what cannot be cut."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +20,7 @@ from support.schedule_training import (
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MICROBATCHES, TOKENS, WIDTH, SIZE = 8, 6, 4, 24
 NAME, CHUNKS = "VocabParallel1F1B", "--stages-per-mesh=3"
@@ -55,10 +57,8 @@ def plain_loss(weights, x, y):
     return head(weights["head"], go(weights, embed(weights["embed"], x)), y)
 
 
-def make_step(loss, wrap=lambda gradient: gradient):
-    gradient = mw.pipeline.accumulate(
-        wrap(jax.value_and_grad(loss)), MICROBATCHES, batch_argnums=(1, 2)
-    )
+def make_step(gradient):
+    gradient = mw.pipeline.accumulate(gradient, MICROBATCHES, batch_argnums=(1, 2))
 
     def step(weights, xs, ys):
         value, grads = gradient(weights, xs, ys)
@@ -89,12 +89,19 @@ def lower(loss, schedule, sizes=(1, 1, 1, 1), size=SIZE):
     config = mw.make_config(
         make_meshes(sizes), pipeline_schedule=mw.get_pipeline_schedule(schedule)
     )
-    return mw.jit(make_step(loss), config).lower(*make_inputs(size))
+    step = make_step(jax.value_and_grad(loss))
+    return mw.jit(step, config).lower(*make_inputs(size))
+
+
+@functools.cache
+def make_plain_step(loss):
+    """Without meshes; compiled by microbatch, once for all that train this loss."""
+    return make_step(jax.jit(jax.value_and_grad(loss)))
 
 
 def find_orders(lowered, plain=plain_loss):
     weights, *batch = make_inputs()
-    step = make_step(plain, jax.jit)
+    step = make_plain_step(plain)
     recording = train_beside(lowered.compile(), step, weights, batch)
     topology = {f"m{i}": None for i in range(MESHES)}
     return find_issued(lowered.partitioning_result.program, topology, recording)
@@ -180,7 +187,8 @@ def test_a_loss_alone_is_computed():
     config = mw.make_config(make_meshes((1, 1, 1, 1)))
     weights, xs, ys = make_inputs()
     found = mw.jit(loss, config)(weights, xs[0], ys[0])
-    np.testing.assert_allclose(found, plain_loss(weights, xs[0], ys[0]), rtol=1e-6)
+    expected = jax.jit(plain_loss)(weights, xs[0], ys[0])
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_evaluation_says_nothing_of_the_order(caplog):
@@ -193,7 +201,8 @@ def test_evaluation_says_nothing_of_the_order(caplog):
     )
     weights, xs, ys = make_inputs()
     found = mw.jit(evaluate, config)(weights, xs, ys)
-    losses = [plain_loss(weights, x, y) for x, y in zip(xs, ys, strict=True)]
+    plain = jax.jit(plain_loss)
+    losses = [plain(weights, x, y) for x, y in zip(xs, ys, strict=True)]
     np.testing.assert_allclose(found, np.mean(losses), rtol=1e-6)
     assert not caplog.messages
 
@@ -284,13 +293,26 @@ LOSSES = [
 ]
 
 
+def derive(function, loss):
+    """A value and its gradients, where the head has the loss."""
+    weights, *_ = make_inputs()
+    x = np.random.default_rng(1).normal(size=(TOKENS, WIDTH)).astype(np.float32)
+    # Large enough that an exponential without the maximum would overflow.
+    scale = 1 if loss is without_maximum else 30
+    return jax.jit(jax.value_and_grad(function, (0, 1)))(weights["head"], scale * x)
+
+
+@functools.cache
+def derive_whole(loss):
+    *_, (y, *_) = make_inputs()
+    return derive(lambda head, x: loss(head, x, y), loss)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("parts", [1, 3, 4])
 def test_a_loss_in_parts_is_the_loss(loss, parts):
     weights, _, (y, *_) = make_inputs()
-    # Large enough that an exponential without the maximum would overflow.
-    scale = 1 if loss is without_maximum else 30
-    x = np.random.default_rng(1).normal(size=(TOKENS, WIDTH)).astype(np.float32)
+    x = jax.ShapeDtypeStruct((TOKENS, WIDTH), np.float32)
     leaves, tree = jax.tree.flatten(weights["head"])
 
     def flat(*args):
@@ -308,10 +330,7 @@ def test_a_loss_in_parts_is_the_loss(loss, parts):
             assert SIZE // parts not in stat.shape or SIZE // parts == TOKENS
         return shards.combine(stats, [x, y])[0]
 
-    def derive(function):
-        return jax.jit(jax.value_and_grad(function, (0, 1)))(weights["head"], scale * x)
-
-    found, wanted = derive(in_parts), derive(lambda head, x: loss(head, x, y))
+    found, wanted = derive(in_parts, loss), derive_whole(loss)
     np.testing.assert_allclose(found[0], wanted[0], rtol=1e-6, atol=1e-6)
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4),
