@@ -10,9 +10,11 @@ for the last microbatch of each stage. Those with sums inside are what
 `mw.pipeline.accumulate` makes: a loop. Prints
 
 - growth: time and memory of four times the microbatches, by those of one time, sums
-  after (64 layers in 16 stages, 64 and 256 microbatches); memory is all that the
-  compiler holds, the operands and shardings of each call above all: the peak of the
-  process less that of a run that only parses and prints;
+  after (64 layers in 16 stages, 64 and 256 microbatches); time is that of processors in
+  the process itself, without the kernel's, which clears pages that a smaller program
+  does not need; memory is all that the compiler holds, the operands and shardings of
+  each call above all: the peak of the process less that of a run that only parses and
+  prints;
 - bodies, calls: the same of the bytes that ops take, in bodies (those of fragments and
   of functions that they share) and outside of them, where each call and its operands
   are; sums inside (16 layers in 4 stages, 16 and 64 microbatches). Bytes are those of
@@ -36,9 +38,11 @@ import dataclasses
 import json
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import tempfile
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -126,13 +130,28 @@ def repeat(text: str, microbatches: int) -> str:
     )
 
 
-def measure(args, path: pathlib.Path, microbatches: int) -> tuple[float, float, float]:
-    """Seconds of all phases, the peak, and that of only parsing and printing, in MB."""
+class Cost(NamedTuple):
+    """Seconds of all phases and of processors, the peak, and that of only parsing and
+    printing, in MB."""
+
+    phases: float
+    processors: float
+    memory: float
+    parsed: float
+
+
+def measure(args, path: pathlib.Path, microbatches: int) -> Cost:
     program = write_repeated(path, microbatches)
-    runs = [run.run_ours(args.bin, program, output="-") for _ in range(args.repeat)]
+    phases, processors, peaks = [], [], []
+    for _ in range(args.repeat):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        seconds, memory = run.run_ours(args.bin, program, output="-")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        phases.append(sum(seconds.values()))
+        processors.append(after - before)
+        peaks.append(memory)
     _, _, parsed = run.launch(args.bin / "mpmd-opt", program, "-o", "/dev/null")
-    seconds = min(sum(seconds.values()) for seconds, _ in runs)
-    return seconds, min(memory for _, memory in runs), parsed
+    return Cost(min(phases), min(processors), min(peaks), parsed)
 
 
 @dataclasses.dataclass
@@ -253,8 +272,8 @@ def main() -> int:
         path = pathlib.Path(folder) / "program.mlir"
         trace(64, 16, path)
         small, large = (measure(args, path, count) for count in (64, 256))
-        time = large[0] / small[0]
-        memory = (large[1] - large[2]) / (small[1] - small[2])
+        time = large.processors / small.processors
+        memory = (large.memory - large.parsed) / (small.memory - small.parsed)
         print(f"64 layers, 16 stages, 64 to 256 microbatches, time growth {time:.2f}")
         print(
             f"64 layers, 16 stages, 64 to 256 microbatches, memory growth {memory:.2f}"
@@ -262,13 +281,14 @@ def main() -> int:
         hold("time of four times the microbatches", time, MOST_TIME)
         hold("memory of four times the microbatches", memory, MOST_MEMORY)
         _, with_folder = run.run_ours(args.bin, path.with_name(f"{path.stem}_256.mlir"))
-        folder_growth = with_folder / large[1]
+        folder_growth = with_folder / large.memory
         print(f"64 layers, 16 stages, 256 microbatches, folder {folder_growth:.2f}")
         hold("memory with the folder", folder_growth, MOST_FOLDER)
         weigh_programs(args, path, hold)
         trace(128, 16, path)
         args.repeat = 1
-        seconds, megabytes, _ = measure(args, path, 512)
+        cost = measure(args, path, 512)
+        seconds, megabytes = cost.phases, cost.memory
         print(
             json.dumps(
                 {
