@@ -144,6 +144,15 @@ def same_jax_config():
     assert not _changed(before), "it leaves JAX's configuration changed"
 
 
+@pytest.fixture(autouse=True)
+def same_flags():
+    """Nor does one leave XLA's flags changed, which all would have that later ones
+    start."""
+    before = os.environ.get("XLA_FLAGS")
+    yield
+    assert os.environ.get("XLA_FLAGS") == before, "it leaves XLA_FLAGS changed"
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     """Nor does a file by its imports."""

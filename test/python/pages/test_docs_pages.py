@@ -3,6 +3,7 @@
 Pages with tests of their own: README.md, and those of TESTED_ELSEWHERE.
 """
 
+import functools
 import inspect
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import types
+import unittest.mock
 
 import jax
 import jax.numpy as jnp
@@ -58,8 +60,15 @@ def matches(shown: str, said: str) -> bool:
     return re.fullmatch(pattern, said.strip(), re.S) is not None
 
 
+@pytest.fixture
+def environ():
+    """Of this process: what a test sets ends with it."""
+    with unittest.mock.patch.dict(os.environ):
+        yield os.environ
+
+
 @pytest.mark.parametrize("page", SESSIONS)
-def test_page_is_a_session(page, capsys):
+def test_page_is_a_session(page, capsys, environ):
     found = BLOCK.findall((DOCS / page).read_text())
     names: dict = {}
     ran = 0
@@ -350,19 +359,24 @@ def split_launch(command: list[str]) -> list[list[str]]:
     return [command[:script]] + ([started] if "/" in command[script] else [])
 
 
+@functools.cache  # Pages show one command with several options.
+def help_of_python(*path: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *path, "--help"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def help_of(tools, command: list[str]) -> str:
     """What a command of a page says about its options."""
     tool = pathlib.Path(command[0]).name
     if tool == "python":
         path = command[1:3] if command[1] == "-m" else [str(ROOT / command[1])]
-        done = subprocess.run(
-            [sys.executable, *path, "--help"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return help_of_python(*path)
     verb = command[1:2] if tool == "meshwright" else []
     return tools.check(tool, *verb, "--help-hidden")
 
