@@ -1,5 +1,7 @@
 """Programs from `mw.jit` run, and give the numbers of `jax.jit`."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -89,6 +91,7 @@ def training(num_stages, num_microbatches, rate=0.1):
     return train
 
 
+@functools.cache
 def training_inputs(num_stages, num_microbatches, width=8):
     keys = jax.random.split(jax.random.PRNGKey(0), num_stages + 1)
     params = [
@@ -132,6 +135,18 @@ SCHEDULES = [
 ]
 
 
+@functools.cache
+def trained_by_jax(num_stages, num_microbatches, steps):
+    """The losses of plain `jax.jit`, and its parameters at the end."""
+    train = jax.jit(training(num_stages, num_microbatches))
+    params, batch = training_inputs(num_stages, num_microbatches)
+    losses = []
+    for _ in range(steps):
+        loss, params = train(params, batch)
+        losses.append(loss)
+    return losses, params
+
+
 def train_both(config, num_stages, num_microbatches, sharding=None, steps=20):
     """Trains with meshwright, donating parameters, beside plain `jax.jit`."""
     train = training(num_stages, num_microbatches)
@@ -146,12 +161,11 @@ def train_both(config, num_stages, num_microbatches, sharding=None, steps=20):
         (params, batch),
         compiled.input_shardings[0],
     )
-    reference = jax.jit(train)
-    ours, plain = placed[0], params
-    for _ in range(steps):
+    losses, plain = trained_by_jax(num_stages, num_microbatches, steps)
+    ours = placed[0]
+    for expected in losses:
         previous = ours
         loss, ours = compiled(ours, placed[1])
-        expected, plain = reference(plain, batch)
         np.testing.assert_allclose(loss, expected, rtol=1e-5)
         assert all(leaf.is_deleted() for leaf in jax.tree.leaves(previous))
     check(ours, plain, rtol=1e-4)
