@@ -10,6 +10,7 @@ the next copy it has its stage back. The losses are those of an undisturbed run.
 """
 
 import os
+import time
 
 import training  # Finds the package in a checkout, too.
 
@@ -18,6 +19,7 @@ import meshwright as mw
 options = training.parse(
     __doc__,
     every={"type": int, "default": 20, "help": "steps from copy to copy"},
+    pause={"type": float, "default": 0.0, "help": "seconds between steps"},
 )
 mw.distributed.initialize(recoverable=True)
 
@@ -98,6 +100,7 @@ while not done:
                 print(f"step {number} loss {value:.6f} of {members}", flush=True)
             number += 1
             done = number >= options.steps
+            time.sleep(options.pause)
             if saved and mw.elastic.returned(number):
                 members, plans = mw.elastic.regroup(), {}
                 break
