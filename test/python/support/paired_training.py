@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
-from support.schedule_training import count_copies, jit_call, stage_config
+from support.schedule_training import count_copies, stage_config
 
 MESHES, DEVICES, ROWS, WIDTH = 4, 2, 4, 8
 #: The schedules that pair, and how many stages they have.
@@ -137,10 +137,13 @@ def lower(
 
 def train(lowered, schedule, microbatches=8, steps=2, shared=False):
     """Losses and weights of a few steps; over processes, on each of them."""
+    return train_compiled(lowered.compile(), schedule, microbatches, steps, shared)
+
+
+def train_compiled(compiled, schedule, microbatches=8, steps=2, shared=False):
     weights, xs, ys = make_inputs(
         (PAIRED | SEARCHED)[schedule], count_copies(schedule), microbatches, shared
     )
-    compiled = lowered.compile()
     place = compiled.input_shardings[0]
     weights, xs, ys = mw.distributed.place((weights, xs, ys), place)
     losses = []
@@ -152,10 +155,16 @@ def train(lowered, schedule, microbatches=8, steps=2, shared=False):
     return mw.fetch((losses, weights))
 
 
+def call_plainly(fn, call_counter):
+    """In place of `mw.call`, without meshes: one program for all that call it. What it
+    gives is on no device, so that what takes it is not another program for that."""
+    return lambda *args: jax.device_get(jax.jit(fn)(*args))
+
+
 @functools.cache
 def train_plainly(stages, copies, microbatches=8, steps=2, shared=False):
     mesh = Mesh(np.array(jax.local_devices()[:DEVICES]), "x")
-    step = make_step(mesh, stages, copies, microbatches, call=jit_call)
+    step = make_step(mesh, stages, copies, microbatches, call=call_plainly)
     weights, xs, ys = make_inputs(stages, copies, microbatches, shared)
     losses = []
     for _ in range(steps):
