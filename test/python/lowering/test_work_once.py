@@ -15,7 +15,7 @@ from support.tools import ROOT
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 ROWS, WIDTH = 4, 8
 WEIGHTS = 2 * 4 * WIDTH * WIDTH  # Bytes of both stages.
@@ -30,16 +30,19 @@ def topology():
     }
 
 
+def _normal(seed, *shape):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
 def _batch(microbatches):
-    rows = jax.random.normal(jax.random.key(1), (microbatches * ROWS, WIDTH))
-    return rows, jnp.sin(rows)
+    rows = _normal(1, microbatches * ROWS, WIDTH)
+    return rows, np.sin(rows)
 
 
 def _params():
-    keys = jax.random.split(jax.random.key(0))
     return [
-        {"w": jax.random.normal(k, (WIDTH, WIDTH)) / 3, "b": jnp.zeros(WIDTH)}
-        for k in keys
+        {"w": _normal(seed, WIDTH, WIDTH) / 3, "b": np.zeros(WIDTH, np.float32)}
+        for seed in (2, 3)
     ]
 
 
@@ -88,7 +91,7 @@ def _bytes(topology, microbatches, weight, kind, options):
 def test_numbers_stay(topology, schedule, weight):
     step = _jit(topology, 4, schedule, weight, DEFER | HOIST)
     got = step(_params(), _batch(4))
-    expected = _step(4, lambda x: x)(_params(), _batch(4))
+    expected = jax.jit(_step(4, lambda x: x))(_params(), _batch(4))
     jax.tree.map(
         lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
         jax.device_get(got),
@@ -134,7 +137,7 @@ def test_sums_wait_that_are_scaled_by_what_all_devices_have(topology, used):
         jax.tree.map(
             lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6),
             jax.device_get(program(*program.place(params, batch))),
-            jax.device_get(step(params, batch)),
+            jax.device_get(jax.jit(step)(params, batch)),
         )
         found = program.traffic().collectives.values()
         return sum(c.bytes for m in found for c in m if c.kind == "all-reduce")
@@ -217,10 +220,9 @@ def test_bytes_do_not_grow_without_constraints(topology, schedule):
     def loss(params, x):
         return (block(params[1], mw.stage_boundary(block(params[0], x))) ** 2).mean()
 
-    key = jax.random.key(0)
     shapes = {"norm": (WIDTH,), "up": (WIDTH, 32), "down": (32, WIDTH)}
     params = [
-        {name: jax.random.normal(key, shape) / 4 for name, shape in shapes.items()}
+        {name: _normal(0, *shape) / 4 for name, shape in shapes.items()}
         for _ in topology
     ]
     split = [
@@ -234,7 +236,7 @@ def test_bytes_do_not_grow_without_constraints(topology, schedule):
     )
     found = []
     for microbatches in (2, 4):
-        rows = jax.random.normal(key, (microbatches, ROWS, 3, WIDTH))
+        rows = _normal(0, microbatches, ROWS, 3, WIDTH)
         step = mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches)
         shardings = split, NamedSharding(topology["m0"], P("data"))
         compiled = (
@@ -351,6 +353,7 @@ def test_loops_over_weights_run_once(topology):
         return sum(parts)
 
     args = _weights(), _batch(4)
+    expected = jax.jit(step)(*args)
     loops = {}
     few = HOIST | {"mpmd_hoist_bytes": 2}  # Less than the norm takes.
     for name, options in {"plain": {}, "once": HOIST, "bounded": few}.items():
@@ -367,7 +370,7 @@ def test_loops_over_weights_run_once(topology):
         )
         compiled = lowered.compile()
         got = compiled(*compiled.place(*args))
-        np.testing.assert_allclose(got, step(*args), rtol=2e-5)
+        np.testing.assert_allclose(got, expected, rtol=2e-5)
     assert loops == {"plain": 8, "once": 2, "bounded": 8}
 
 
@@ -457,7 +460,7 @@ def test_gradients_of_a_shared_weight_are_reduced_once(topology):
             partitioning_options=options,
         )
         jitted = mw.jit(step, config, in_shardings=(whole, rows))
-        args = jnp.ones((WIDTH, WIDTH)) / 9, _batch(microbatches)[0]
+        args = np.ones((WIDTH, WIDTH), np.float32) / 9, _batch(microbatches)[0]
         compiled = jitted.lower(*args).compile()
         value, gradient = compiled(*compiled.place(*args))
         right, expected = jax.jit(step)(*args)

@@ -30,7 +30,7 @@ from support.tools import PROGRAMS, ROOT
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MESHES, MICROBATCHES, ROWS, LENGTH, WIDTH, SYMBOLS = 2, 4, 2, 3, 4, 6
 # The others order forwards only, want a vocabulary on all meshes, or train a model in
