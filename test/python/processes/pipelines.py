@@ -85,12 +85,10 @@ def train_towers(schedule: str, of_vision: str) -> float:
         "vision": mw.pipeline.Tower(["m0", "m1"], of_vision),
         "text": ["m2", "m3"],
     }
-    gradient = mw.pipeline.accumulate(
-        jax.value_and_grad(loss), MICROBATCHES, batch_argnums=(1, 2, 3)
-    )
+    whole = jax.value_and_grad(loss)
     return train(
-        gradient,
-        gradient,
+        mw.pipeline.accumulate(whole, MICROBATCHES, batch_argnums=(1, 2, 3)),
+        whole,
         {name: [draw(WIDTH, WIDTH) for _ in range(2)] for name in towers},
         [draw(MICROBATCHES * ROWS, WIDTH) for _ in range(3)],
         towers=towers,

@@ -170,8 +170,9 @@ def test_a_process_keeps_no_more_when_others_have_more_meshes():
 
 
 @pytest.fixture(scope="module")
-def others() -> dict:
-    return reports_of_each(2, 2, "pipelines.py", "stacked.py")
+def others(cache) -> dict:
+    scripts = ("pipelines.py", "stacked.py")
+    return reports_of_each(2, 2, *scripts, MESHWRIGHT_CACHE_DIR=cache)
 
 
 @pytest.mark.parametrize("kind", ["sequences", "towers"])

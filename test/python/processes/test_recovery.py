@@ -42,6 +42,7 @@ LEFT = [name for name, case in CASES.items() if case[-1] == "left"]
 def runs(tmp_path_factory) -> dict:
     # Not in the threads, of which two that begin would make a base folder each.
     folders = {name: tmp_path_factory.mktemp("copies") for name in CASES}
+    cache = str(tmp_path_factory.mktemp("cache"))
 
     def run(name):
         processes, restarts, *words = CASES[name]
@@ -49,7 +50,8 @@ def runs(tmp_path_factory) -> dict:
         timeout = TIMEOUT if name == "stopped" else 2 * LIMIT
         options = ("--restart", str(restarts), "--timeout", str(timeout))
         folder = str(folders[name])
-        return launch(processes, 2, "recovering.py", *words, folder, options=options)
+        case = processes, 2, "recovering.py", *words, folder
+        return launch(*case, options=options, MESHWRIGHT_CACHE_DIR=cache)
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         return dict(zip(CASES, pool.map(run, CASES), strict=True))

@@ -405,9 +405,12 @@ def test_a_pair_takes_less_than_its_parts():
 
 
 @pytest.fixture(scope="module")
-def over_processes():
-    """Two processes with two meshes each, one start for all schedules."""
-    return reports(launch(2, MESHES * DEVICES // 2, "pairs.py"))
+def over_processes(tmp_path_factory):
+    """Two processes with two meshes each, one start for all schedules: what one
+    process has compiled the other one loads."""
+    cache = str(tmp_path_factory.mktemp("cache"))
+    case = 2, MESHES * DEVICES // 2, "pairs.py"
+    return reports(launch(*case, MESHWRIGHT_CACHE_DIR=cache))
 
 
 @pytest.mark.parametrize("schedule", PAIRED)

@@ -78,9 +78,9 @@ def reports(done: subprocess.CompletedProcess, code: int = 0) -> list[dict]:
     return sorted(found, key=lambda report: report["process"])
 
 
-def reports_of_each(processes: int, devices: int, *scripts: str) -> dict:
+def reports_of_each(processes: int, devices: int, *scripts: str, **variables) -> dict:
     """The reports of several scripts that share one start, by script."""
-    found = reports(launch(processes, devices, "several.py", *scripts))
+    found = reports(launch(processes, devices, "several.py", *scripts, **variables))
     assert [report["process"] for report in found] == [*range(processes)]
     return {script: [report[script] for report in found] for script in scripts}
 
