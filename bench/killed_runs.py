@@ -28,7 +28,7 @@ from typing import TypeVar
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "examples" / "resume.py"
-STEPS, EVERY = 24, 3
+STEPS, EVERY = 24, 4
 GRACE = 180.0  # Seconds beyond the timeout and a start, for a busy machine.
 TRIES = 5  # Of a run that a busy machine lets end before it can be disturbed.
 # What one run compiled serves the others, also one that was killed while it wrote.

@@ -12,7 +12,7 @@ import pathlib
 
 import meshwright as mw
 
-WIDTH, ROWS, MICROBATCHES, MOST = 2048, 16, 4, 8
+WIDTH, ROWS, MICROBATCHES, MOST = 2048, 16, 2, 8
 
 import jax  # noqa: E402
 

@@ -1,8 +1,8 @@
 """Each process gets a SIGINT while it issues a donating step, and goes on.
 
-    interrupted.py POSITION
+    interrupted.py POSITION ...
 
-Before which of its items of the step: the first (0) or the last one (-1).
+Once for each: before which of its items of the step, the first (0) or the last (-1).
 """
 
 import json
@@ -17,7 +17,7 @@ mw.distributed.initialize()
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
-position, me = int(sys.argv[1]), jax.process_index()
+me = jax.process_index()
 devices, half = jax.devices(), len(jax.devices()) // 2
 config = mw.make_config(
     {
@@ -34,29 +34,35 @@ def step(state):
     return {"a": a, "b": b}
 
 
-state = {"a": np.zeros((4, 2), np.int32), "b": np.zeros(3, np.int32)}
-compiled = mw.jit(step, config, donate_argnums=0).lower(state).compile()
-state = mw.distributed.place(state, compiled.input_shardings[0][0])
-issues = compiled.runtime_executable()._issues
-issue, calls, interrupts = issues[position], 0, 0
+initial = {"a": np.zeros((4, 2), np.int32), "b": np.zeros(3, np.int32)}
 
 
-def interrupted(slots):
-    global calls
-    calls += 1
-    if calls == 3 + me:
-        os.kill(os.getpid(), signal.SIGINT)
-    issue(slots)
+def run(position: int) -> dict:
+    compiled = mw.jit(step, config, donate_argnums=0).lower(initial).compile()
+    state = mw.distributed.place(initial, compiled.input_shardings[0][0])
+    issues = compiled.runtime_executable()._issues
+    issue, calls, interrupts = issues[position], 0, 0
+
+    def interrupted(slots):
+        nonlocal calls
+        calls += 1
+        if calls == 3 + me:
+            os.kill(os.getpid(), signal.SIGINT)
+        issue(slots)
+
+    issues[position] = interrupted
+    done = state, 0
+    while done[1] < 9:
+        try:
+            while done[1] < 9:
+                done = compiled(done[0]), done[1] + 1
+        except KeyboardInterrupt:
+            interrupts += 1
+    values = mw.fetch(done[0])
+    return {"calls": calls, "interrupts": interrupts} | {
+        name: value.ravel().tolist() for name, value in values.items()
+    }
 
 
-issues[position] = interrupted
-done = state, 0
-while done[1] < 9:
-    try:
-        while done[1] < 9:
-            done = compiled(done[0]), done[1] + 1
-    except KeyboardInterrupt:
-        interrupts += 1
-values = {name: value.ravel().tolist() for name, value in mw.fetch(done[0]).items()}
-report = {"process": me, "calls": calls, "interrupts": interrupts}
-print(json.dumps(report | values), flush=True)
+found = {position: run(int(position)) for position in sys.argv[1:]}
+print(json.dumps({"process": me, "found": found}), flush=True)

@@ -191,12 +191,19 @@ def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed)
     assert sorted(kinds) == sorted(disturbed_runs.KINDS)
 
 
-@pytest.mark.parametrize("position", ["0", "-1"])
-def test_ctrl_c_in_a_donating_step_leaves_each_process_its_state(position):
-    done = launch(2, 2, "interrupted.py", position)
-    for number, report in enumerate(reports(done)):
-        assert report == {
-            "process": number,
+POSITIONS = ("0", "-1")
+
+
+@pytest.fixture(scope="module")
+def interrupted() -> list[dict]:
+    return reports(launch(2, 2, "interrupted.py", *POSITIONS))
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_ctrl_c_in_a_donating_step_leaves_each_process_its_state(position, interrupted):
+    assert [report["process"] for report in interrupted] == [0, 1]
+    for report in interrupted:
+        assert report["found"][position] == {
             "calls": 9,
             "interrupts": 1,
             "a": [9] * 8,
