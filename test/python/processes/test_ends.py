@@ -1,6 +1,5 @@
 """The end of a run whose terminal, reader, disk or launcher is gone."""
 
-import concurrent.futures
 import contextlib
 import io
 import json
@@ -20,22 +19,39 @@ from meshwright.runtime.processes.connection import EXIT_CODE
 from meshwright.runtime.processes.watchdog import Watchdog
 from support.launching import LIMIT, environment, is_alive
 
+# Importing takes most of the time, so one process does it and starts the others.
 WATCHED = """
-import sys, time
+import json, os, sys, time
 from meshwright.runtime.processes import watch
-if sys.argv[1] == "missing":
-    sys.stderr = None
-if sys.argv[1] == "replaced":
-    class Failing:
-        def write(self, text): raise RuntimeError("no")
-        def flush(self): raise RuntimeError("no")
-    sys.stderr = sys.stdout = Failing()
-watch.connect(sys.argv[2], 0, sys.argv[3])
-if sys.argv[1] == "raises":
-    def show(*exception): sys.stderr.write("x" * (1 << 20))
-    sys.excepthook, watch.current()._hook = watch.current()._fail, show
-    raise KeyError("lost")
-time.sleep(1000)
+
+def be_watched(kind, address, token):
+    if kind == "missing":
+        sys.stderr = None
+    if kind == "replaced":
+        class Failing:
+            def write(self, text): raise RuntimeError("no")
+            def flush(self): raise RuntimeError("no")
+        sys.stderr = sys.stdout = Failing()
+    watch.connect(address, 0, token)
+    if kind == "raises":
+        def show(*exception): sys.stderr.write("x" * (1 << 20))
+        sys.excepthook, watch.current()._hook = watch.current()._fail, show
+        raise KeyError("lost")
+    time.sleep(1000)
+
+children = {}
+for kind, address, token, errors in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        os.dup2(errors, 1)
+        os.dup2(errors, 2)
+        be_watched(kind, address, token)
+    children[child] = kind
+codes = {}
+while len(codes) < len(children):
+    child, status = os.wait()
+    codes[children[child]] = os.waitstatus_to_exitcode(status)
+print(json.dumps(codes))
 """
 CONNECTED = """
 import signal, socket, sys
@@ -112,29 +128,31 @@ def ended(tmp_path_factory) -> dict[str, int]:
     script = tmp_path_factory.mktemp("watched") / "script.py"
     script.write_text(WATCHED)
 
-    def run(kind: str) -> int:
-        watchdog = Watchdog(LIMIT, 2)
-        errors = UNREADABLE[kind]()
-        process = subprocess.Popen(
-            [sys.executable, str(script), kind, watchdog.address, watchdog.token],
-            env=environment(),
-            stdout=errors,
-            stderr=errors,
-        )
-        os.close(errors)
-        limit = time.monotonic() + LIMIT
-        while watchdog.is_unused() and time.monotonic() < limit:
-            time.sleep(0.02)
-        if kind != "raises":
-            watchdog.report(1, "has died")
-        try:
-            return process.wait(LIMIT)
-        finally:
-            process.kill()
+    watchdogs = {kind: Watchdog(LIMIT, 2) for kind in UNREADABLE}
+    errors = {kind: open_file() for kind, open_file in UNREADABLE.items()}
+    told = [(k, w.address, w.token, errors[k]) for k, w in watchdogs.items()]
+    process = subprocess.Popen(
+        [sys.executable, str(script), json.dumps(told)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        pass_fds=errors.values(),
+        start_new_session=True,
+    )
+    limit = time.monotonic() + LIMIT
+    try:
+        for kind, watchdog in watchdogs.items():
+            os.close(errors[kind])
+            while watchdog.is_unused() and time.monotonic() < limit:
+                time.sleep(0.02)
+            if kind != "raises":
+                watchdog.report(1, "has died")
+        return json.loads(process.communicate(timeout=LIMIT)[0])
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # And what it has forked.
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        for watchdog in watchdogs.values():
             watchdog.close()
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return dict(zip(UNREADABLE, pool.map(run, UNREADABLE), strict=True))
 
 
 @pytest.mark.parametrize("kind", UNREADABLE)
