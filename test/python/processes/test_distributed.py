@@ -4,20 +4,18 @@ import concurrent.futures
 import contextlib
 import hashlib
 import json
-import os
 import pathlib
 import re
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 
 import jax
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
 from meshwright.runtime.processes.connection import hold_port
+from support.forking import run_forked
 from support.launching import (
     LIMIT,
     SCRIPTS,
@@ -294,52 +292,6 @@ UNLAUNCHED = {
 }
 
 
-def run_unlaunched(fault: str) -> tuple[int, str]:
-    """Exit code and last line of process 0 of two, without a launcher."""
-    command = [sys.executable, str(SCRIPTS / "fault.py"), fault, str(free_port())]
-    command.append(str(TIMEOUT if fault in BY_TIMEOUT else NEVER))
-    meeting = tempfile.TemporaryDirectory()
-    processes = [
-        subprocess.Popen(
-            command,
-            env=environment(
-                MESHWRIGHT_PROCESS=str(number),
-                JAX_NUM_CPU_DEVICES="1",
-                MEETING=meeting.name,
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        for number in range(2)
-    ]
-    try:
-        _, errors = processes[0].communicate(timeout=LIMIT)
-        processes[1].wait(timeout=LIMIT)
-    finally:
-        for process in processes:
-            with contextlib.suppress(ProcessLookupError):  # And what it has forked.
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-        meeting.cleanup()
-    return processes[0].returncode, errors.splitlines()[-1]
-
-
-@pytest.fixture(scope="module")
-def unlaunched() -> dict:
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        return dict(zip(UNLAUNCHED, pool.map(run_unlaunched, UNLAUNCHED), strict=True))
-
-
-@pytest.mark.parametrize("fault", UNLAUNCHED)
-def test_processes_without_a_launcher_watch_each_other(fault, unlaunched):
-    code, line = unlaunched[fault]
-    assert code == 70
-    assert line.startswith("meshwright: process 1 (pid ")
-    assert UNLAUNCHED[fault] in line
-
-
 def mpirun(port: int, process: int) -> dict[str, str]:
     """What `mpirun` of Open MPI leaves for a process."""
     job = (port - (65536 - 4096)) * 4096
@@ -351,53 +303,10 @@ def mpirun(port: int, process: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("cluster", [slurm, mpirun])
-def test_processes_of_a_cluster_find_each_other(cluster):
-    port = free_port()
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(SCRIPTS / "where.py")],
-            env=environment(JAX_NUM_CPU_DEVICES="1", **cluster(port, number)),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(2)
-    ]
-    try:
-        done = [process.communicate(timeout=LIMIT) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    for number, (process, (out, errors)) in enumerate(
-        zip(processes, done, strict=True)
-    ):
-        assert process.returncode == 0, errors
-        wanted = {"process": number, "processes": 2, "value": 2.0}
-        assert json.loads(out.splitlines()[-1]) == wanted
-
-
 def listener(address: str) -> socket.socket:
     """A program that has nothing to do with JAX."""
     host, port = address.split(":")
     return socket.create_server((host, int(port)))
-
-
-# The last is a run whose coordinator does not listen yet.
-@pytest.mark.parametrize("other", [listener, hold_port])
-def test_a_taken_port_is_named(other):
-    address = f"127.0.0.1:{free_port()}"
-    port = address.split(":")[1]
-    with other(address):
-        done = subprocess.run(
-            [sys.executable, str(SCRIPTS / "fault.py"), "alone", port, "5"],
-            env=environment() | {"MESHWRIGHT_PROCESS": "0"},
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-        )
-    assert done.returncode == 1
-    assert f"the coordinator cannot listen on {address}" in done.stderr
 
 
 MISSING = {
@@ -407,15 +316,66 @@ MISSING = {
 }
 
 
+CLUSTERS = (slurm, mpirun)
+# The last is a run whose coordinator does not listen yet.
+TAKERS = (listener, hold_port)
+
+
+@pytest.fixture(scope="module")
+def forked(tmp_path_factory) -> dict:
+    """What the processes of all runs say that have no launcher."""
+    jobs: dict = {}
+    for fault in UNLAUNCHED:
+        timeout = str(TIMEOUT if fault in BY_TIMEOUT else NEVER)
+        words = ["fault.py", fault, str(free_port()), timeout]
+        meeting = str(tmp_path_factory.mktemp("meeting"))
+        for number in range(2):
+            variables = {"MESHWRIGHT_PROCESS": str(number), "MEETING": meeting}
+            jobs[fault, number] = words, variables
+    for cluster in CLUSTERS:
+        port = free_port()
+        for number in range(2):
+            jobs[cluster, number] = ["where.py"], cluster(port, number)
+    for number in MISSING:
+        words = ["fault.py", "alone", str(free_port()), "4"]
+        jobs["missing", number] = words, {"MESHWRIGHT_PROCESS": str(number)}
+    with contextlib.ExitStack() as taken:
+        for other in TAKERS:
+            port = str(free_port())
+            taken.enter_context(other(f"127.0.0.1:{port}"))
+            words = ["fault.py", "alone", port, "5"]
+            jobs[other, port] = words, {"MESHWRIGHT_PROCESS": "0"}
+        return run_forked(jobs, tmp_path_factory.mktemp("said"))
+
+
+@pytest.mark.parametrize("fault", UNLAUNCHED)
+def test_processes_without_a_launcher_watch_each_other(fault, forked):
+    done = forked[fault, 0]
+    assert done.returncode == 70
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("meshwright: process 1 (pid ")
+    assert UNLAUNCHED[fault] in line
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_processes_of_a_cluster_find_each_other(cluster, forked):
+    for number in range(2):
+        done = forked[cluster, number]
+        assert done.returncode == 0, done.stderr
+        wanted = {"process": number, "processes": 2, "value": 2.0}
+        assert json.loads(done.stdout.splitlines()[-1]) == wanted
+
+
+@pytest.mark.parametrize("other", TAKERS)
+def test_a_taken_port_is_named(other, forked):
+    ((port, done),) = ((key[1], x) for key, x in forked.items() if key[0] is other)
+    assert done.returncode == 1
+    assert f"the coordinator cannot listen on 127.0.0.1:{port}" in done.stderr
+
+
 @pytest.mark.parametrize("process", MISSING)
-def test_a_missing_process_is_noticed_without_a_launcher(process):
-    done = subprocess.run(
-        [sys.executable, str(SCRIPTS / "fault.py"), "alone", str(free_port()), "4"],
-        env=environment(MESHWRIGHT_PROCESS=str(process)),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-    )
+def test_a_missing_process_is_noticed_without_a_launcher(process, forked):
+    done = forked["missing", process]
     code, text = MISSING[process]
     assert done.returncode == code
     assert re.search(text, done.stderr.splitlines()[-1])

@@ -130,9 +130,9 @@ def ended(tmp_path_factory) -> dict[str, int]:
 
     watchdogs = {kind: Watchdog(LIMIT, 2) for kind in UNREADABLE}
     errors = {kind: open_file() for kind, open_file in UNREADABLE.items()}
-    told = [(k, w.address, w.token, errors[k]) for k, w in watchdogs.items()]
+    given = [(k, w.address, w.token, errors[k]) for k, w in watchdogs.items()]
     process = subprocess.Popen(
-        [sys.executable, str(script), json.dumps(told)],
+        [sys.executable, str(script), json.dumps(given)],
         env=environment(),
         stdout=subprocess.PIPE,
         pass_fds=errors.values(),
