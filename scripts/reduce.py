@@ -13,6 +13,7 @@ docs/developing/reducing.md tells more.
 """
 
 import argparse
+import contextlib
 import copy
 import json
 import os
@@ -22,6 +23,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRASH = r"this is a bug in Meshwright|Stack dump|PLEASE submit a bug report"
@@ -103,20 +105,61 @@ def reduce_config(question: Question, program: str, config: dict, depth: int) ->
             return config
 
 
-def reduce_program(args, question: Question, program: str, config: str | None) -> bool:
-    command = list(question.command)
-    if config:
-        command[question.config_at] = config
-    with tempfile.TemporaryDirectory() as folder:
-        script = pathlib.Path(folder) / "ask.sh"
-        ask = [sys.executable, "-S", __file__, '"$1"', "--ask", "--says", args.says]
-        ask += ["--limit", str(args.limit), "--", *command]
-        quoted = [part if part == '"$1"' else shlex.quote(str(part)) for part in ask]
-        script.write_text(f"#!/bin/sh\nexec {' '.join(quoted)}\n")
+# Asks the process that reduces, by its pipes: to start Python takes longer than most
+# of what fails. The reducer asks one question after the other.
+ASK = """#!/bin/sh
+echo "$1" >{folder}/asked
+read -r answer <{folder}/answers
+exit "$answer"
+"""
+
+
+@contextlib.contextmanager
+def answering(question: Question, config: dict | None):
+    """A script that asks for a program; as a reducer has it, exit code 1 means yes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        script, asked, answers = (folder / n for n in ("ask.sh", "asked", "answers"))
+        script.write_text(ASK.format(folder=shlex.quote(name)))
         script.chmod(0o755)
-        given = pathlib.Path(folder) / "given.mlir"  # The output may be the input.
-        given.write_bytes(pathlib.Path(program).read_bytes())
-        tool = [args.bin / "mpmd-reduce", given, "-o", args.output]
+        pipes, problems = [], []
+        for path in (asked, answers):
+            os.mkfifo(path)
+            # For both directions, so that neither end waits for the other one.
+            pipes.append(os.fdopen(os.open(path, os.O_RDWR), "rb+", buffering=0))
+
+        def answer():
+            with open(pipes[0].fileno(), "rb", closefd=False) as lines:
+                while program := os.fsdecode(lines.readline()).strip("\n"):
+                    found = False
+                    try:
+                        found = question.ask(program, config)
+                    except Exception as error:  # The reducer waits for an answer.
+                        problems.append(error)
+                    pipes[1].write(b"%d\n" % found)
+
+        answerer = threading.Thread(target=answer)
+        answerer.start()
+        try:
+            yield script
+        finally:
+            pipes[0].write(b"\n")
+            answerer.join()
+            for pipe in pipes:
+                pipe.close()
+        if problems:
+            raise problems[0]
+
+
+def reduce_program(args, question: Question, program: str, config: dict | None) -> bool:
+    with (
+        tempfile.NamedTemporaryFile(suffix=".mlir") as given,
+        answering(question, config) as script,
+    ):
+        # The output may be the input.
+        given.write(pathlib.Path(program).read_bytes())
+        given.flush()
+        tool = [args.bin / "mpmd-reduce", given.name, "-o", args.output]
         options = f"--mpmd-reduce-program=test={script}"
         return subprocess.run([*map(os.fspath, tool), options]).returncode == 0
 
@@ -132,7 +175,6 @@ def main() -> int:
     parser.add_argument(
         "--limit", default=60, type=float, help="seconds a run may take"
     )
-    parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
     arguments = sys.argv[1:]
     command: list[str] = []
     if "--" in arguments:
@@ -146,8 +188,6 @@ def main() -> int:
         config = question.read_config()
     except (OSError, ValueError) as error:
         parser.error(f"{question.command[question.config_at]}: {error}")
-    if args.ask:  # A reducer's question: exit code 1 means yes.
-        return question.ask(args.program, config)
     if not question.ask(args.program, config):
         print(
             f"{shlex.join([*command, args.program])} does not fail with a text that "
@@ -166,7 +206,7 @@ def main() -> int:
         while before != (program, config):
             output.write_text(json.dumps(config, indent=2) + "\n")
             before = (args.output, config)
-            if not reduce_program(args, question, program, os.fspath(output)):
+            if not reduce_program(args, question, program, config):
                 return 1
             program = args.output
             config = reduce_config(question, program, config, depth=9)
