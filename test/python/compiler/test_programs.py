@@ -1,5 +1,6 @@
 """Real programs: parsed, printed, partitioned, erased, and run by JAX."""
 
+import functools
 import pathlib
 import re
 
@@ -36,42 +37,49 @@ def test_bytecode_keeps_everything(tools, path: pathlib.Path):
     assert again == tools.check("mpmd-opt", path)
 
 
-def partition(tools, name: str, tmp_path: pathlib.Path) -> str:
-    source = PROGRAMS / "mpmd" / f"{name}.mlir"
-    config = source.with_suffix(".json")
-    tools.check(
-        "meshwright",
-        "partition",
-        source,
-        f"--config={config}",
-        "--until=import",
-        f"-o={tmp_path}",
-    )
-    return (tmp_path / "partitioned.mlir").read_text()
+@pytest.fixture(scope="module")
+def partitioned(tools, tmp_path_factory):
+    """The file with a program of several meshes, after it was imported."""
+
+    @functools.cache
+    def partition(name: str) -> pathlib.Path:
+        source = PROGRAMS / "mpmd" / f"{name}.mlir"
+        config = source.with_suffix(".json")
+        folder = tmp_path_factory.mktemp(name)
+        tools.check(
+            "meshwright",
+            "partition",
+            source,
+            f"--config={config}",
+            "--until=import",
+            f"-o={folder}",
+        )
+        return folder / "partitioned.mlir"
+
+    return partition
 
 
 @pytest.mark.parametrize("name", MPMD)
-def test_every_computation_is_in_a_fragment(tools, tmp_path, name):
-    text = partition(tools, name, tmp_path)
+def test_every_computation_is_in_a_fragment(partitioned, name):
+    text = partitioned(name).read_text()
     top_level = set(re.findall(r"^    (?:%\S+ = )?\"?([\w.]+)", text, re.MULTILINE))
     assert top_level == {"mpmd.fragment", "mpmd.transfer", "return"}
     numerics.print_module(text)
 
 
 @pytest.mark.parametrize("name", MPMD)
-def test_fragments_and_transfers_are_as_many_as_the_peers(tools, tmp_path, name):
+def test_fragments_and_transfers_are_as_many_as_the_peers(partitioned, name):
     from support import peer
 
     source = PROGRAMS / "mpmd" / f"{name}.mlir"
     config = peer.json.loads(source.with_suffix(".json").read_text())
     theirs, _ = peer.partition(peer.load(), source.read_text(), config, "import")
-    assert peer.count(partition(tools, name, tmp_path)) == peer.count(theirs)
+    assert peer.count(partitioned(name).read_text()) == peer.count(theirs)
 
 
 @pytest.mark.parametrize("name", MPMD[:2])
-def test_erased_program_computes_the_same_numbers(tools, tmp_path, name):
-    partition(tools, name, tmp_path)
-    erased = tools.check("meshwright", "erase", tmp_path / "partitioned.mlir")
+def test_erased_program_computes_the_same_numbers(tools, partitioned, name):
+    erased = tools.check("meshwright", "erase", partitioned(name))
     assert "mpmd" not in erased
     original = numerics.strip_names((PROGRAMS / "mpmd" / f"{name}.mlir").read_text())
     arguments = numerics.random_arguments(original)

@@ -36,6 +36,9 @@ _DTYPES = {
     "complex<f64>": np.complex128,
 }
 
+# Without a library whose kernels are made as the program runs, for one run of each.
+_OLDER = {"xla_cpu_experimental_ynn_fusion_type": ""}
+
 
 def make_context() -> ir.Context:
     """A context of jaxlib's MLIR that knows the mpmd dialect too."""
@@ -110,7 +113,7 @@ def run(
         else {
             "xla_disable_hlo_passes": "constant_folding",
             "xla_backend_optimization_level": "0",
-            **({xla_emitters.OPTION: fuse} if xla_emitters.HAS_OLDER else {}),
+            **(_OLDER | {xla_emitters.OPTION: fuse} if xla_emitters.HAS_OLDER else {}),
         },
     )
     executable = device.client.compile_and_load(text, [device], options)
