@@ -63,6 +63,7 @@ def matches(shown: str, said: str) -> bool:
 @pytest.fixture
 def environ():
     """Of this process: what a test sets ends with it."""
+    jax.devices()  # XLA reads its flags once, and shall have those of all tests.
     with unittest.mock.patch.dict(os.environ):
         yield os.environ
 
