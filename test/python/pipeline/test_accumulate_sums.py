@@ -23,7 +23,7 @@ from test_accumulate import (
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 
 def backward_operands(step, config, *args):
@@ -57,7 +57,7 @@ def test_gradients_are_summed_where_they_are_made(error):
     assert len(counts) == MICROBATCHES
     assert counts[-1] == counts[-2]
     together = mw.jit(step, config)(make_weights(2), make_batch())
-    close(together, jax.grad(error)(make_weights(2), make_batch()))
+    close(together, jax.jit(jax.grad(error))(make_weights(2), make_batch()))
 
 
 def twice(x, w):
