@@ -221,8 +221,8 @@ def test_what_differs_is_named_on_every_process(case, differing):
 def test_training_goes_on_after_random_faults(undisturbed):
     """Killed or stopped at random moments: reported, and resumed to the same.
 
-    By these seeds either process is, while it starts or later."""
-    chains = [range(3), range(5, 8)]
+    By these seeds either process is either, once while it starts and once later."""
+    chains = [(0, 29), (22, 24)]
     with concurrent.futures.ThreadPoolExecutor(len(chains)) as pool:
         list(
             pool.map(
