@@ -22,9 +22,10 @@ from ..tracing.primitives import for_p, named_computation_p
 from ..tracing.scopes import source, sources
 from .assign import FEW
 from .concatenations import keeps_elements
-from .costs import bytes_of, work_of
+from .costs import bytes_of
 from .flatten import Flat, Item
 from .origins import Origins
+from .placed import work_by_place
 from .recomputed import is_recomputed, originals, repeated
 from .terms import is_count, is_float, is_key, is_number, is_quantized, is_scale
 from .twins import find_trained, find_twins
@@ -122,12 +123,9 @@ class Lining:
         self._send_small_values()
         if folds:  # What is backward goes with what is forward.
             items = self._fold(items, weights)
-        costs = [0.0] * len(items)
-        for index, where in enumerate(self._position):
-            if where is not None:
-                costs[where] += work_of(self._items[index].eqn)
-            elif index not in self._copied:
-                outside += work_of(self._items[index].eqn)
+        costs, outside = work_by_place(
+            self._items, self._position, self._copied, len(items), outside
+        )
         self._count_gradient_work(outside, costs)
         spans, inputs = self._spans()
         position, apart = list(self._position), self._apart

@@ -248,3 +248,19 @@ def test_copies_of_critics_are_kept_with_them():
     assert copies == critics
     assert {mesh for layer in critics[0] for mesh in layer.values()} == {*MESHES}
     assert assigned.output_meshes == assigned.input_meshes[0]
+
+
+def test_gradients_around_calls_are_refused():
+    """Their backward passes are calls of their own, whose stages nothing tells."""
+
+    def loss(layers, rows):
+        return sum(
+            mw.call(score, call_counter=number)(layers, row)
+            for number, row in enumerate(rows)
+        )
+
+    rows = np.ones((MICROBATCHES, ROWS, WIDTH), "f")
+    step = mw.jit(jax.grad(loss), mw.auto_config(MESHES))
+    why = "test_auto_calls.py:.*: auto: .* take the gradient inside of the call"
+    with pytest.raises(ValueError, match=why):
+        step.lower(make(0), rows)
