@@ -167,11 +167,17 @@ def explain_refusal(text: str) -> str | None:
 
 
 def _nested(message: Message, config: Config) -> str:
+    is_loop = message["operation"] == "stablehlo.while"
+    of_microbatches = (
+        "take the gradient of a loop over microbatches in its body, or once around it, "
+        "and carry nothing but sums along; "
+    )
     return (
         f"{message['name']!r} is inside of {_enclosing(message['operation'])}, which "
-        "runs on one mesh as a whole; write loops over stages in Python (or with "
-        "mw.enumerated_for, or mw.fori_loop, which are unrolled), choose between "
-        "values instead of stages, or put all of it into one named computation"
+        f"runs on one mesh as a whole; {of_microbatches if is_loop else ''}write loops "
+        "over stages in Python (or with mw.enumerated_for, or mw.fori_loop, which are "
+        "unrolled), choose between values instead of stages, or put all of it into one "
+        "named computation"
     )
 
 

@@ -9,11 +9,16 @@ carries nothing from trip to trip but sums, is a loop over microbatches:
                                       …
 
 A loop over layers or tokens is none: what it computes reads what the trip before gave.
+
+One that is differentiated as a whole is two loops, of the same microbatches:
+
+    scan(forward, 0, xs)    becomes   y0 = call 0 (w, xs[0]); y1 = call 1 (w, xs[1]) …
+    scan(backward, 0, ys)             s1 = call 1 (w, zeros, y1); call 0 (w, s1, y0) …
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,6 +42,13 @@ from ..staging.trips import (
 )
 from ..tracing.primitives import call_p, for_p, named_computation_p
 from ..tracing.scopes import body_of, source
+from .differentiated_scans import (
+    Pair,
+    may_be_half,
+    pairs_in,
+    rows_given,
+    rows_of,
+)
 from .results import guarded
 
 _logger = logging.getLogger(__name__)
@@ -57,11 +69,24 @@ def with_scans_called(traced: Any, config: Config) -> Any:
         closed.jaxpr, _is_call
     ):
         return traced
-    writer = _Writer(closed, config)
-    if not writer.holds(closed.jaxpr, writer.may_be_called):
+    closed, pairs = _with_pairs(closed, config)
+    writer = _Writer(closed, config, pairs)
+    if not pairs and not writer.holds(closed.jaxpr, writer.may_be_called):
         return traced
     written = writer.written()
     return compat.with_jaxpr(traced, written) if writer.calls else traced
+
+
+def _with_pairs(closed: Any, config: Config) -> tuple[Any, list[Pair]]:
+    """A program, laid open as far as it has differentiated loops, and these."""
+    if config.auto_stages is not None:
+        return closed, []  # It divides bodies with their own backward pass.
+    opener = _Opener(closed, config)
+    if not opener.trains or not opener.holds(closed.jaxpr, opener.may_be_half):
+        return closed, []
+    opened = opener.written()
+    pairs = pairs_in(opened.jaxpr, opener.is_divided)
+    return (opened, pairs) if pairs else (closed, [])
 
 
 def _is_scan(eqn: Any) -> bool:
@@ -72,19 +97,19 @@ def _is_call(eqn: Any) -> bool:
     return eqn.primitive in (call_p, for_p)
 
 
-class _Writer(Writer):
-    """Writes loops over microbatches out as calls; everything else stays.
+class _Opener(Writer):
+    """Lays open what loops over microbatches may be in; everything else stays.
 
     Attributes:
-      calls: how many there are so far.
+      whole: the work of the program.
+      trains: whether a part of it was transposed.
     """
 
     def __init__(self, closed: Any, config: Config):
         super().__init__(closed, None, None)
         self._config = config
-        self._whole = sum(map(work_of, closed.jaxpr.eqns))
-        self._trains = compat.find(closed.jaxpr, is_transposed) is not None
-        self.calls = 0
+        self.whole = sum(map(work_of, closed.jaxpr.eqns))
+        self.trains = compat.find(closed.jaxpr, is_transposed) is not None
         self._held: dict[tuple[int, str], tuple[Any, bool]] = {}
 
     def holds(self, jaxpr: Any, is_wanted: Callable[[Any], bool]) -> bool:
@@ -103,13 +128,71 @@ class _Writer(Writer):
             self._held[key] = jaxpr, found  # Kept, so that no other gets its identity.
         return self._held[key][1]
 
+    def may_be_half(self, eqn: Any) -> bool:
+        """Whether an operation may be one of the two loops of a differentiated one."""
+        return may_be_half(eqn) and self.is_divided(eqn)
+
+    def is_divided(self, eqn: Any) -> bool:
+        """Whether a loop is to be in stages."""
+        count = self._config.auto_stages
+        if count is not None:
+            return 2 * work_of(eqn) * count > self.whole
+        if self._config.max_loop_trips is not None:
+            return False  # It is written out, as other loops with stages inside.
+        return mark_in(eqn) is not None or any(
+            self.holds(body, self.is_assigned) for body in compat.bodies(eqn)
+        )
+
+    def is_assigned(self, eqn: Any) -> bool:
+        """Whether an operation has a mesh of its own, on which it is as a whole."""
+        return eqn.primitive is named_computation_p and bool(
+            self._config.assignment_of([eqn.params["name"]])
+        )
+
+    def _open(
+        self, eqn: Any, operands: list[Any], stack: Any, count: int
+    ) -> list[Any] | None:
+        return self._opened(eqn, operands, stack, count, self.may_be_half)
+
+    def _opened(
+        self,
+        eqn: Any,
+        operands: list[Any],
+        stack: Any,
+        count: int,
+        is_wanted: Callable[[Any], bool],
+    ) -> list[Any] | None:
+        """The results of an operation that applies one of a kind; None of others."""
+        body = body_of(eqn)
+        if body is None or self.is_assigned(eqn):
+            return None
+        if not self.holds(body.jaxpr, is_wanted):
+            return None
+        return self._apply(eqn, body, operands, stack, count)
+
+
+class _Writer(_Opener):
+    """Writes loops over microbatches out as calls; everything else stays.
+
+    Attributes:
+      calls: how many counters they have so far.
+    """
+
+    def __init__(self, closed: Any, config: Config, pairs: Sequence[Pair]):
+        super().__init__(closed, config)
+        self.calls = 0
+        self._pairs = {id(eqn): pair for pair in pairs for eqn in pair}
+        self._numbers_of: dict[int, dict[int, int]] = {}
+        self._rows: dict[tuple[Any, int], Any] = {}
+        self._wholes = _read_as_whole(closed.jaxpr, pairs)
+
     def may_be_called(self, eqn: Any) -> bool:
         """Whether an operation is a loop over microbatches."""
         return (
             _is_scan(eqn)
             and not eqn.effects
             and eqn.params["length"] in range(1, MAX_TRIPS + 1)
-            and self._is_divided(eqn)
+            and self.is_divided(eqn)
             and self._takes_gradients(eqn)
             and product_of_sums(eqn) is None
         )
@@ -118,40 +201,21 @@ class _Writer(Writer):
         """Whether a trip has its own backward pass, or is all that is computed."""
         if compat.find_inside(eqn, is_transposed) is not None:
             return True
-        if self._trains or eqn.params["length"] == 1:
+        if self.trains or eqn.params["length"] == 1:
             return False
         # It may also be a loop over parts of a sequence, in a model.
-        is_all = work_of(eqn) > _ALL * self._whole
+        is_all = work_of(eqn) > _ALL * self.whole
         is_model = compat.find_inside(eqn, is_product) is not None
         return is_model and (is_all or self._config.auto_stages is None)
-
-    def _is_divided(self, eqn: Any) -> bool:
-        """Whether a loop is to be in stages."""
-        count = self._config.auto_stages
-        if count is not None:
-            return 2 * work_of(eqn) * count > self._whole
-        if self._config.max_loop_trips is not None:
-            return False  # It is written out, as other loops with stages inside.
-        return mark_in(eqn) is not None or any(
-            self.holds(body, self._is_assigned) for body in compat.bodies(eqn)
-        )
-
-    def _is_assigned(self, eqn: Any) -> bool:
-        return eqn.primitive is named_computation_p and bool(
-            self._config.assignment_of([eqn.params["name"]])
-        )
 
     def _open(
         self, eqn: Any, operands: list[Any], stack: Any, count: int
     ) -> list[Any] | None:
+        if id(eqn) in self._pairs:
+            return self._called(eqn, operands, stack, count)
         if self.may_be_called(eqn) and not compat.is_derived(stack):
             return self._called(eqn, operands, stack, count)
-        body = body_of(eqn)
-        if body is None or self._is_assigned(eqn):
-            return None  # What has a mesh of its own is on it as a whole.
-        if not self.holds(body.jaxpr, self.may_be_called):
-            return None
-        return self._apply(eqn, body, operands, stack, count)
+        return self._opened(eqn, operands, stack, count, self.may_be_called)
 
     def _called(
         self, eqn: Any, operands: list[Any], stack: Any, count: int
@@ -165,52 +229,100 @@ class _Writer(Writer):
             if isinstance(operands[begin + at], compat.Literal)
         }
         info = eqn.source_info.replace(name_stack=stack)
-        trips = itertools.count()
+        name = CALLEE_PREFIX + body.jaxpr.debug_info.func_name
+        numbers = self._numbers(eqn)
+        run = functools.partial(self._walk_closed, stack, count)
 
-        def run(closed: Any, atoms: Sequence[Any]) -> list[Any]:
-            if closed.jaxpr is not body.jaxpr:
-                return self._walk_closed(stack, count, closed, atoms)
+        def call(row: int, atoms: list[Any]) -> list[Any]:
             # The number of a trip is a constant of it, which no call waits for.
-            trip, atoms = next(trips), list(atoms)
+            trip = _trips(eqn).index(row)
             for at, (first, step) in steps.items():
                 value = np.asarray(int(first.val) + trip * int(step))
                 value = value.astype(first.aval.dtype)
                 atoms[at] = compat.Literal(value, first.aval)
             outvars = list(map(compat.Var, body.out_avals))
-            params = {"jaxpr": body, "name": name, "call_counter": self.calls}
-            call = eqn.replace(
+            params = {"jaxpr": body, "name": name, "call_counter": numbers[row]}
+            new = eqn.replace(
                 primitive=call_p,
                 invars=atoms,
                 outvars=outvars,
                 params=params,
                 source_info=info,
             )
-            self.items.append(Item(call, count, self._scope))
-            self.calls += 1
+            self.items.append(Item(new, count, self._scope))
             return outvars
 
-        name = CALLEE_PREFIX + body.jaxpr.debug_info.func_name
-        length = eqn.params["length"]
-        _logger.info(
-            "%s: the %d trips of this loop of JAX become microbatches, since they "
-            "carry only sums along; mw.pipeline.scan_microbatches in its place does "
-            "the same",
-            source(eqn),
-            length,
-        )
-        first = self.calls
-        outs = loops.expand(eqn, operands, run, length)
+        def row_of(stacked: Any, row: int) -> Any:
+            key = stacked, row
+            if key not in self._rows:
+                self._rows[key] = loops.row(run, stacked, row)
+            return self._rows[key]
+
+        outs, columns = loops.unroll(eqn, operands, call, row_of)
+        pair = self._pairs.get(id(eqn))
+        if pair is not None and eqn is pair.forward:
+            # The second loop takes each row from the call that gives it.
+            for var, column in zip(rows_given(eqn), columns, strict=True):
+                is_whole = var in self._wholes
+                outs.append(
+                    loops.stack(run, var, column) if is_whole else compat.Var(var.aval)
+                )
+                self._rows |= {(outs[-1], row): x for row, x in enumerate(column)}
+            return outs
+        outs += map(functools.partial(loops.stack, run), rows_given(eqn), columns)
         # By this the compiler knows which microbatches belong together.
+        group = range(min(numbers), max(numbers) + 1)
         for at in [*sums_of(eqn), *range(compat.scan_counts(eqn)[1], len(outs))]:
             aval = outs[at].aval
             types = jax.ShapeDtypeStruct(
                 aval.shape, aval.dtype, weak_type=aval.weak_type
             )
-            mark = jax.make_jaxpr(guarded, static_argnums=1)(
-                types, range(first, self.calls)
-            )
-            (outs[at],) = self._walk_closed(stack, count, mark, [outs[at]])
+            mark = jax.make_jaxpr(guarded, static_argnums=1)(types, group)
+            (outs[at],) = run(mark, [outs[at]])
         return outs
+
+    def _numbers(self, eqn: Any) -> dict[int, int]:
+        """The counter of the call for each row, the same in both halves of a pair."""
+        pair = self._pairs.get(id(eqn))
+        if pair is not None and id(pair) in self._numbers_of:
+            return self._numbers_of[id(pair)]
+        found = {row: self.calls + at for at, row in enumerate(_trips(eqn))}
+        self.calls += len(found)
+        if pair is None:
+            _logger.info(
+                "%s: the %d trips of this loop of JAX become microbatches, since they "
+                "carry only sums along; mw.pipeline.scan_microbatches in its place "
+                "does the same",
+                source(eqn),
+                len(found),
+            )
+        else:
+            self._numbers_of[id(pair)] = found
+            _logger.info(
+                "%s: the %d trips of this loop of JAX, and of its derivative, become "
+                "microbatches, which run backward from the last to the first, as "
+                "their gradients are added up; with the gradient inside of the loop "
+                "schedules order them",
+                source(eqn),
+                len(found),
+            )
+        return found
+
+
+def _trips(eqn: Any) -> range:
+    """The rows that a `jax.lax.scan` reads, in order."""
+    rows = range(eqn.params["length"])
+    return rows[::-1] if eqn.params["reverse"] else rows
+
+
+def _read_as_whole(jaxpr: Any, pairs: Sequence[Pair]) -> set[Any]:
+    """The stacked values of pairs that more than the trips of the second loop read."""
+    second = {id(pair.backward) for pair in pairs}
+    read = set(compat.variables(jaxpr.outvars))
+    for eqn in jaxpr.eqns:
+        rows = len(rows_of(eqn)) if id(eqn) in second else 0
+        read.update(compat.variables(eqn.invars[: len(eqn.invars) - rows]))
+    return read
 
 
 def _counts(eqn: Any) -> dict[int, Any]:

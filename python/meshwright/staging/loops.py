@@ -138,24 +138,60 @@ def _check_end(where: str, max_trips: int, goes_on: Any) -> Any:
 
 
 def _scan(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:
-    params = eqn.params
+    body = compat.closed(eqn.params["jaxpr"])
+    carry, columns = unroll(
+        eqn,
+        operands,
+        lambda _, atoms: run(body, atoms),
+        lambda x, trip: row(run, x, trip),
+    )
+    ys = eqn.outvars[len(carry) :]
+    return [*carry, *map(functools.partial(stack, run), ys, columns)]
+
+
+def unroll(
+    eqn: Any,
+    operands: Sequence[Any],
+    run: Callable[[int, list[Any]], list[Any]],
+    row_of: Callable[[Any, int], Any],
+) -> tuple[list[Any], list[list[Any]]]:
+    """The trips of a `jax.lax.scan`, one after the other.
+
+    Args:
+      eqn: the scan.
+      operands: what it reads.
+      run: from the row of a trip, and what its body reads, to what that gives.
+      row_of: from a stacked operand and the number of a row to this row.
+
+    Returns:
+      What the last trip carries on, and by stacked result its rows.
+    """
     begin, count = compat.scan_counts(eqn)
     end = begin + count
     consts, carry, stacked = operands[:begin], operands[begin:end], operands[end:]
-    length, found = params["length"], {}
-    for trip in reversed(range(length)) if params["reverse"] else range(length):
-        row = functools.partial(jax.lax.index_in_dim, index=trip, keepdims=False)
-        rows = [_apply(run, lambda x, row=row: [row(x)], x)[0] for x in stacked]
-        outs = run(compat.closed(params["jaxpr"]), [*consts, *carry, *rows])
-        carry, found[trip] = outs[: len(carry)], outs[len(carry) :]
-    ys = []
-    for at, var in enumerate(eqn.outvars[len(carry) :]):
-        if length:
-            column = (found[trip][at] for trip in range(length))
-            ys += _apply(run, lambda *x: [jnp.stack(x)], *column)
-        else:
-            ys += _apply(run, lambda y=var.aval: [jnp.empty(y.shape, y.dtype)])
-    return [*carry, *ys]
+    length, found = eqn.params["length"], {}
+    for trip in reversed(range(length)) if eqn.params["reverse"] else range(length):
+        rows = [row_of(x, trip) for x in stacked]
+        outs = run(trip, [*consts, *carry, *rows])
+        carry, found[trip] = outs[:count], outs[count:]
+    columns = [
+        [found[trip][at] for trip in range(length)]
+        for at in range(len(eqn.outvars) - count)
+    ]
+    return list(carry), columns
+
+
+def row(run: Run, x: Any, trip: int) -> Any:
+    """A row of a stacked array."""
+    read = functools.partial(jax.lax.index_in_dim, index=trip, keepdims=False)
+    return _apply(run, lambda x: [read(x)], x)[0]
+
+
+def stack(run: Run, var: Any, rows: Sequence[Any]) -> Any:
+    """Rows as one array, of the type of a variable."""
+    if rows:
+        return _apply(run, lambda *x: [jnp.stack(x)], *rows)[0]
+    return _apply(run, lambda: [jnp.empty(var.aval.shape, var.aval.dtype)])[0]
 
 
 def _cond(eqn: Any, operands: list[Any], run: Run, max_trips: int) -> list[Any]:

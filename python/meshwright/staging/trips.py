@@ -7,21 +7,25 @@ a loop over layers or tokens computes with what the trip before gave.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..jaxapi import frontend as compat
+from ..tracing.primitives import named_computation_p
 from ..tracing.scopes import source
 from .costs import count_of
+from .marks import mark_p
 
 # Loops of more trips stay loops: each call is one of the program.
 MAX_TRIPS = 256
 # Integers of as many elements count trips, or are the words of a key.
 _SMALL = 4
 _PRODUCTS = ("dot_general", "conv_general_dilated")
+# What users know stages by.
+_NAMES = {named_computation_p: "a named computation", mark_p: "stage_boundary"}
 
 
 def is_product(eqn: Any) -> bool:
@@ -37,13 +41,19 @@ def why_none(eqn: Any) -> str | None:
     length = eqn.params["length"]
     if length > MAX_TRIPS:
         return f"it has {length} trips, which are more than {MAX_TRIPS}"
-    if (product := product_of_sums(eqn)) is not None:
+    takes_gradients = compat.find_inside(eqn, is_transposed) is not None
+    reader = product_of_sums(eqn) if takes_gradients else reader_of_sums(eqn)
+    if reader is not None:
         return (
-            f"{product.primitive.name} at {source(product)} reads what the trip before "
-            "gave, and the next trip needs its result"
+            f"{_NAMES.get(reader.primitive, reader.primitive.name)} at "
+            f"{source(reader)} reads what the trip before gave, and the next trip "
+            "needs its result"
         )
-    if compat.find_inside(eqn, is_transposed) is None:
-        return "its trips take no gradient each"
+    if not takes_gradients:
+        return (
+            "its trips take no gradient each, nor is it differentiated once, as a "
+            "whole, outside of a jax.checkpoint"
+        )
     return None
 
 
@@ -52,6 +62,22 @@ def product_of_sums(eqn: Any) -> Any | None:
 
     Numbers and keys are left aside, which count the trips, or draw for them.
     """
+    return _reader_of_sums(eqn, is_product)
+
+
+def reader_of_sums(eqn: Any) -> Any | None:
+    """What does more than to add to what the trip before gave, and is carried on.
+
+    These are products, and what a stage does; None if there is nothing of that.
+    """
+    return _reader_of_sums(eqn, _is_product_or_stage)
+
+
+def _is_product_or_stage(eqn: Any) -> bool:
+    return is_product(eqn) or eqn.primitive in _NAMES
+
+
+def _reader_of_sums(eqn: Any, is_wanted: Callable[[Any], bool]) -> Any | None:
     jaxpr = compat.closed(eqn.params["jaxpr"]).jaxpr
     begin, count = compat.scan_counts(eqn)
     found = {jaxpr.invars[begin + at] for at in sums_of(eqn)}
@@ -62,10 +88,10 @@ def product_of_sums(eqn: Any) -> Any | None:
             continue
         if found.isdisjoint(compat.variables(inner.invars)):
             continue
-        if is_product(inner):
+        if is_wanted(inner):
             return inner
-        if (product := compat.find_inside(inner, is_product)) is not None:
-            return product
+        if (reader := compat.find_inside(inner, is_wanted)) is not None:
+            return reader
         found.update(inner.outvars)
     return None
 
