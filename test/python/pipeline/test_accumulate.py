@@ -13,7 +13,7 @@ from support.schedule_training import stage_config
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MICROBATCHES, ROWS, WIDTH, RATE = 4, 2, 3, 0.1
 SCHEDULES = {

@@ -18,7 +18,7 @@ from support.schedule_training import (
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MICROBATCHES, ROWS, WIDTH = 8, 2, 4
 

@@ -1,5 +1,6 @@
 """Loops of `jax.lax` over microbatches, as plain JAX code has them."""
 
+import functools
 import gc
 import logging
 import types
@@ -13,6 +14,8 @@ from jax.sharding import Mesh
 from meshwright.pipeline import scanned_microbatches
 
 import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
 
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
 WIDTH, ROWS, COUNT = 16, 2, 4
@@ -143,10 +146,20 @@ def items_of(lowered, kind):
     return [item for item in items if item["kind"] == kind]
 
 
+@functools.cache
+def run_plainly(loop):
+    """What the step gives without marks or names, in plain JAX."""
+    return jax.device_get(jax.jit(step_of(loop, "auto"))(weights(), XS))
+
+
 def check_numbers(lowered, step, *args):
     """What it gives is what plain JAX does."""
+    check_results(lowered, jax.jit(step)(*args), *args)
+
+
+def check_results(lowered, wanted, *args):
     compiled = lowered.compile()
-    found, wanted = compiled(*compiled.place(*args)), jax.jit(step)(*args)
+    found = compiled(*compiled.place(*args))
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
@@ -167,7 +180,7 @@ def test_trips_are_microbatches(name, way):
     sent = [item["bytes"] for item in items_of(lowered, "transfer")]
     activation = ROWS * WIDTH * 4
     assert [size for size in sent if size > 16] == [activation] * 2 * COUNT
-    check_numbers(lowered, step, ws, XS)
+    check_results(lowered, run_plainly(LOOPS[name]), ws, XS)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -182,7 +195,7 @@ def test_a_loop_without_gradients(way):
     assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
     compiled = lowered.compile()
     found = compiled(*compiled.place(ws, XS))
-    np.testing.assert_allclose(found, evaluate(ws, XS), rtol=1e-5)
+    np.testing.assert_allclose(found, jax.jit(evaluate)(ws, XS), rtol=1e-5)
 
 
 @pytest.mark.parametrize("loop", [added, mapped])
@@ -342,7 +355,7 @@ def keyed(ws, xs, loss):
 def test_keys_and_weak_types_are_carried(way):
     step, ws = step_of(keyed, way), weights()
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
-    check_numbers(lowered, step, ws, XS)
+    check_results(lowered, run_plainly(keyed), ws, XS)
 
 
 def test_a_loop_in_an_assigned_computation_stays_one():

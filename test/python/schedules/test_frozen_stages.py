@@ -15,7 +15,7 @@ from meshwright.pipeline_registry import get_pipeline_schedule, pipeline_schedul
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 D, STAGES, MICROBATCHES = 8, 4, 8
 WEIGHTS = [jnp.eye(D) * scale for scale in (0.5, 0.6, 0.7, 0.8)]
