@@ -169,7 +169,7 @@ def test_parameters_of_a_transformer_stay_with_their_layers():
     ]
 
 
-WIDTHS = [8, 16, 4, 16, 12, 16, 8, 16, 4, 16, 8]
+WIDTHS = [8, 4, 16, 8, 12, 8, 4, 16, 8]
 
 
 def narrow(ws, x, y, mark_at=()):
