@@ -1,5 +1,6 @@
 """Cuts, places and order together: a small version of bench/unequal_layers.py."""
 
+import functools
 import json
 
 import jax
@@ -23,9 +24,18 @@ MIXED = DENSE | {
 }
 
 
+@pytest.fixture(scope="module")
+def measured():
+    """What the bench finds of a model, by its name."""
+    models = {model["name"]: model for model in (DENSE, MIXED)}
+    return functools.cache(
+        lambda name: unequal_layers.measure(models[name], "h200", "141GB")
+    )
+
+
 @pytest.mark.parametrize("model", [DENSE, MIXED], ids=["dense", "mixed"])
-def test_the_plan_is_shorter_as_a_program(model):
-    baseline, peak, plans = unequal_layers.measure(model, "h200", "141GB")
+def test_the_plan_is_shorter_as_a_program(measured, model):
+    baseline, peak, plans = measured(model["name"])
     plan, step, memory, _ = plans["auto"]
     assert plan.schedule == "auto" and plan.meshes == 4
     assert step < 0.9 * baseline
@@ -35,8 +45,8 @@ def test_the_plan_is_shorter_as_a_program(model):
     assert step == pytest.approx(plan.step_seconds, rel=0.1)
 
 
-def test_the_head_has_a_mesh_of_its_own():
-    _, _, plans = unequal_layers.measure(DENSE, "h200", "141GB")
+def test_the_head_has_a_mesh_of_its_own(measured):
+    _, _, plans = measured(DENSE["name"])
     mesh, layers = plans["auto"][0].stages[-1]
     assert layers[-1] == "head" and len(layers) <= 2
     assert [at for at, _ in plans["auto"][0].stages].count(mesh) == 1
