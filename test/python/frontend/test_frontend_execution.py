@@ -136,9 +136,14 @@ SCHEDULES = [
 
 
 @functools.cache
+def jitted_training(num_stages, num_microbatches):
+    return jax.jit(training(num_stages, num_microbatches))
+
+
+@functools.cache
 def trained_by_jax(num_stages, num_microbatches, steps):
     """The losses of plain `jax.jit`, and its parameters at the end."""
-    train = jax.jit(training(num_stages, num_microbatches))
+    train = jitted_training(num_stages, num_microbatches)
     params, batch = training_inputs(num_stages, num_microbatches)
     losses = []
     for _ in range(steps):
