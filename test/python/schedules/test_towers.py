@@ -1,5 +1,6 @@
 """Graphs of stages: towers whose marks have names, trained beside plain JAX."""
 
+import functools
 import itertools
 
 import jax
@@ -111,6 +112,11 @@ def make_step(loss):
     return step
 
 
+@functools.cache
+def make_plain_step(loss):
+    return jax.jit(make_step(loss))
+
+
 def make_inputs(counts):
     random = np.random.default_rng(0)
 
@@ -195,7 +201,7 @@ def test_towers_train_as_drawn(tools, tmp_path, name, loss, schedules, sizes):
     step = make_step(loss)
     lowered = mw.jit(step, config).lower(weights, *batch)
     program, compiled = lowered.partitioning_result.program, lowered.compile()
-    recording = train_beside(compiled, jax.jit(step), weights, batch)
+    recording = train_beside(compiled, make_plain_step(loss), weights, batch)
     orders, lives = find_issued(program, topology, recording, names=name_stages(counts))
     graph = write_graph(loss, towers, counts)
     known = schedule.required_mpmd_options["mpmd_pipeline_schedule"]
