@@ -166,18 +166,19 @@ def explain_refusal(text: str) -> str | None:
     return place + call_in_region(user_name(match["name"]), match["parent"])
 
 
+_OF_MICROBATCHES = (
+    "take the gradient of a loop over microbatches in its body, or once around that "
+    "loop alone, and carry nothing but sums along; "
+)
+
+
 def _nested(message: Message, config: Config) -> str:
-    is_loop = message["operation"] == "stablehlo.while"
-    of_microbatches = (
-        "take the gradient of a loop over microbatches in its body, or once around it, "
-        "and carry nothing but sums along; "
-    )
+    of_loops = _OF_MICROBATCHES if message["operation"] == "stablehlo.while" else ""
     return (
         f"{message['name']!r} is inside of {_enclosing(message['operation'])}, which "
-        f"runs on one mesh as a whole; {of_microbatches if is_loop else ''}write loops "
-        "over stages in Python (or with mw.enumerated_for, or mw.fori_loop, which are "
-        "unrolled), choose between values instead of stages, or put all of it into one "
-        "named computation"
+        f"runs on one mesh as a whole; {of_loops}write loops over stages in Python (or "
+        "with mw.enumerated_for, or mw.fori_loop, which are unrolled), choose between "
+        "values instead of stages, or put all of it into one named computation"
     )
 
 
@@ -209,7 +210,9 @@ def _not_unique(message: Message, config: Config) -> str:
     elif counter is not None:
         remedy = (
             f"two calls have the call_counter {counter}: count them, "
-            "mw.call(f, call_counter=i)(...) with i = 0, 1, ..."
+            "mw.call(f, call_counter=i)(...) with i = 0, 1, ...; or a jax.checkpoint "
+            "around several named functions computes them again: checkpoint each of "
+            "them by itself"
         )
     else:
         remedy = (

@@ -255,8 +255,9 @@ class MpmdWrapped:
         refuse_references(self.name, traced)
         traced = compat.to_arrays(traced)
         traced = with_loops_written(traced, self.mpmd_config.max_loop_trips)
+        traced = with_own_numbers(traced)
         traced = with_scans_called(traced, self.mpmd_config)
-        traced = with_own_numbers(with_static_slices(traced))
+        traced = with_static_slices(traced)
         types = self._statics.split(known_args, known_kwargs)[1:]
         return MpmdTraced(traced, self, known, types)
 

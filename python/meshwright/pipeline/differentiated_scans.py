@@ -47,8 +47,8 @@ def pairs_in(jaxpr: Any, may_be_called: Callable[[Any], bool]) -> list[Pair]:
     What is a part of several pairs is a part of none: which microbatches belong
     together would be a guess.
     """
-    halves = [eqn for eqn in jaxpr.eqns if may_be_half(eqn) and may_be_called(eqn)]
-    forward = [eqn for eqn in halves if not is_transposed(eqn)]
+    halves = [eqn for eqn in jaxpr.eqns if may_be_half(eqn)]
+    forward = [eqn for eqn in halves if not is_transposed(eqn) and may_be_called(eqn)]
     backward = [eqn for eqn in halves if _transposes(eqn) == 1]
     found = [Pair(one, other) for other in backward for one in _of(other, forward)]
     counts = Counter(id(eqn) for pair in found for eqn in pair)
@@ -61,7 +61,7 @@ def _transposes(eqn: Any) -> int:
 
 def _of(backward: Any, forward: Sequence[Any]) -> list[Any]:
     """The loops that a loop may be the derivative of."""
-    read = set(compat.variables(rows_of(backward)))
+    read = set(compat.variables(rows_read(backward)))
     alike = [
         eqn
         for eqn in forward
@@ -69,15 +69,20 @@ def _of(backward: Any, forward: Sequence[Any]) -> list[Any]:
         and eqn.params["reverse"] != backward.params["reverse"]
     ]
     of_results = [eqn for eqn in alike if not read.isdisjoint(rows_given(eqn))]
-    return of_results or [
-        eqn
-        for eqn in alike
-        if not read.isdisjoint(compat.variables(rows_of(eqn)))
-        and sources(eqn) == sources(backward)
-    ]
+    same = [eqn for eqn in of_results if sources(eqn) == sources(backward)]
+    return (
+        same
+        or of_results
+        or [
+            eqn
+            for eqn in alike
+            if not read.isdisjoint(compat.variables(rows_read(eqn)))
+            and sources(eqn) == sources(backward)
+        ]
+    )
 
 
-def rows_of(eqn: Any) -> Sequence[Any]:
+def rows_read(eqn: Any) -> Sequence[Any]:
     """The arrays of which each trip of a `jax.lax.scan` reads a row."""
     return eqn.invars[sum(compat.scan_counts(eqn)) :]
 

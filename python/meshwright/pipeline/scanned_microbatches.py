@@ -47,7 +47,7 @@ from .differentiated_scans import (
     may_be_half,
     pairs_in,
     rows_given,
-    rows_of,
+    rows_read,
 )
 from .results import guarded
 
@@ -253,6 +253,8 @@ class _Writer(_Opener):
             return outvars
 
         def row_of(stacked: Any, row: int) -> Any:
+            if not compat.is_variable(stacked):  # A literal is no key.
+                return loops.row(run, stacked, row)
             key = stacked, row
             if key not in self._rows:
                 self._rows[key] = loops.row(run, stacked, row)
@@ -271,7 +273,7 @@ class _Writer(_Opener):
             return outs
         outs += map(functools.partial(loops.stack, run), rows_given(eqn), columns)
         # By this the compiler knows which microbatches belong together.
-        group = range(min(numbers), max(numbers) + 1)
+        group = range(min(numbers.values()), max(numbers.values()) + 1)
         for at in [*sums_of(eqn), *range(compat.scan_counts(eqn)[1], len(outs))]:
             aval = outs[at].aval
             types = jax.ShapeDtypeStruct(
@@ -320,7 +322,7 @@ def _read_as_whole(jaxpr: Any, pairs: Sequence[Pair]) -> set[Any]:
     second = {id(pair.backward) for pair in pairs}
     read = set(compat.variables(jaxpr.outvars))
     for eqn in jaxpr.eqns:
-        rows = len(rows_of(eqn)) if id(eqn) in second else 0
+        rows = len(rows_read(eqn)) if id(eqn) in second else 0
         read.update(compat.variables(eqn.invars[: len(eqn.invars) - rows]))
     return read
 

@@ -35,9 +35,9 @@ def work_by_place(
         if where is not None:
             if not places:
                 raise ValueError(
-                    f"{source(item.eqn)}: auto: this is the backward pass of a call, "
-                    "in a call of its own, which has no stages without its forward "
-                    "pass; take the gradient inside of the call, as "
+                    f"{source(item.eqn)}: auto: this is a backward pass whose forward "
+                    "pass is not in the same call or function, and it has no stages "
+                    "without that; take the gradient inside, as "
                     "mw.pipeline.accumulate(jax.value_and_grad(loss), microbatches=N) "
                     "does, and not around it"
                 )

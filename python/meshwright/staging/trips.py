@@ -51,8 +51,9 @@ def why_none(eqn: Any) -> str | None:
         )
     if not takes_gradients:
         return (
-            "its trips take no gradient each, nor is it differentiated once, as a "
-            "whole, outside of a jax.checkpoint"
+            "its trips take no gradient each, and no derivative of it alone was "
+            "found: it may be differentiated twice, share its rows with another loop, "
+            "be inside of another one, or be in a jax.checkpoint"
         )
     return None
 

@@ -48,9 +48,9 @@ def loss_for(way):
     return loss
 
 
-def config_for(way, **options):
+def config_for(way, schedule=SCHEDULE, **options):
     if way == "auto":
-        return mw.auto_config(MESHES, pipeline_schedule=SCHEDULE, **options)
+        return mw.auto_config(MESHES, pipeline_schedule=schedule, **options)
     names = {f"layer{i}": mesh for i, mesh in enumerate(MESHES)}
     return mw.make_config(
         MESHES,
@@ -62,7 +62,7 @@ def config_for(way, **options):
             "mpmd_infer_transfers": True,
             "mpmd_infer_cross_mesh_reductions": True,
         },
-        pipeline_schedule=SCHEDULE,
+        pipeline_schedule=schedule,
         **options,
     )
 
@@ -214,6 +214,22 @@ def test_two_gradients_in_a_step(way, loop, caplog):
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
     assert not [r for r in caplog.records if r.levelname == "WARNING"]
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    check_numbers(lowered, step, ws, XS)
+
+
+@pytest.mark.parametrize("way", ["marks", "names"])
+def test_loops_of_two_lengths_are_ordered_each_by_itself(way, caplog):
+    loss = loss_for(way)
+
+    def step(ws, xs):
+        _, first = added(ws, xs[:2], loss)
+        moved = jax.tree.map(lambda w, g: w + 0.1 * g, ws, first)
+        value, grads = added(moved, xs, loss)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
+
+    ws = weights()
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
     check_numbers(lowered, step, ws, XS)
 
 
