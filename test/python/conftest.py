@@ -146,8 +146,8 @@ def same_jax_config():
 
 @pytest.fixture(autouse=True)
 def same_flags():
-    """Nor does one leave XLA's flags changed, which all would have that later ones
-    start."""
+    """Nor does one leave XLA's flags changed: processes that later tests start would
+    have them."""
     before = os.environ.get("XLA_FLAGS")
     yield
     assert os.environ.get("XLA_FLAGS") == before, "it leaves XLA_FLAGS changed"

@@ -1,12 +1,15 @@
 """Runs that fail, in all processes or in one of them, and are caught.
 
+    failed_runs.py caught|last
+
 First each process runs out of memory at some item of the step, four times, then tries a
-smaller batch, and the larger one once more. Then process 0 alone fails, and both go on;
-when it fails again, process 1 does not.
+smaller batch, and the larger one once more. Then process 0 alone fails, and both go on.
+"last": process 0 fails once more, and process 1 does not go on.
 """
 
 import gc
 import json
+import sys
 import time
 
 import meshwright as mw
@@ -17,7 +20,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
-me = jax.process_index()
+kind, me = sys.argv[1], jax.process_index()
 MESHES = {f"m{i}": jax.sharding.Mesh([d], "x") for i, d in enumerate(jax.devices())}
 report: dict = {"process": me}
 
@@ -106,6 +109,8 @@ def fail_in_one():
     missing = ""
     report["sum"] = float(mw.fetch(compiled(x)))
     print(json.dumps(report), flush=True)
+    if kind == "caught":
+        return
     missing = "" if me else "nothing at all"
     try:
         with mw.elastic.guard():
@@ -117,5 +122,6 @@ def fail_in_one():
     mw.fetch(compiled(x))
 
 
-fail_everywhere()
+if kind == "caught":
+    fail_everywhere()
 fail_in_one()

@@ -1,4 +1,4 @@
-"""Process 1 of three is killed, once: when the others know, and their next step.
+"""Process 1 is killed, once: when the others know, and their next step.
 
     killed.py left|again
 

@@ -25,6 +25,7 @@ from support.launching import (
     launch_all,
     reports,
     slurm,
+    usual_path,
 )
 
 from bench import killed_runs
@@ -157,7 +158,9 @@ def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
 
 @pytest.fixture(scope="module")
 def ends() -> dict:
-    return launch_all({name: (2, 1, f"{name}.py") for name in ("leave", "straggler")})
+    """They end as those of a user, whose collector runs once more then."""
+    cases = {name: (2, 1, f"{name}.py") for name in ("leave", "straggler")}
+    return launch_all(cases, PYTHONPATH=usual_path())
 
 
 def test_a_process_waits_for_those_who_need_what_it_offered(ends):
@@ -221,8 +224,9 @@ def test_what_differs_is_named_on_every_process(case, differing):
 def test_training_goes_on_after_random_faults(undisturbed):
     """Killed or stopped at random moments: reported, and resumed to the same.
 
-    By these seeds either process is either, once while it starts and once later."""
-    chains = [(0, 29), (22, 24)]
+    By these seeds either process is either, once while it starts and once later; the
+    first start restores what was trained, the other one has nothing yet."""
+    chains = [(29, 0), (22, 24)]
     with concurrent.futures.ThreadPoolExecutor(len(chains)) as pool:
         list(
             pool.map(

@@ -8,13 +8,13 @@ from support.launching import LIMIT, launch, reports
 
 
 @pytest.fixture(scope="module")
-def run():
-    return launch(2, 1, "failed_runs.py", options=("--timeout", str(2 * LIMIT)))
+def found() -> list[dict]:
+    return reports(run("caught"))
 
 
-@pytest.fixture(scope="module")
-def found(run) -> list[dict]:
-    return reports(run, 1)
+def run(kind: str):
+    options = ("--timeout", str(2 * LIMIT))
+    return launch(2, 1, "failed_runs.py", kind, options=options)
 
 
 def test_what_fails_everywhere_keeps_nothing_and_can_be_tried_again(found):
@@ -36,9 +36,10 @@ def test_the_others_hear_of_a_run_that_fails_in_one_process(found):
     assert (first["sum"], second["sum"]) == (200.0, 200.0)
 
 
-def test_the_process_in_which_the_run_failed_is_blamed(run):
+def test_the_process_in_which_the_run_failed_is_blamed():
     """For what failed last, not for what was caught before."""
-    assert run.returncode == 1
-    (line,) = [x for x in run.stderr.splitlines() if x.startswith("meshwright.launch")]
+    done = run("last")
+    assert done.returncode == 1
+    (line,) = [x for x in done.stderr.splitlines() if x.startswith("meshwright.launch")]
     assert line.startswith("meshwright.launch: process 0 (pid ")
     assert line.endswith("on mesh \"m0\" failed: KeyError: 'nothing at all'")

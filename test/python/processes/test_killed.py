@@ -1,4 +1,4 @@
-"""One of three processes is killed: the others know by the end of its connection.
+"""One of several processes is killed: the others know by the end of its connection.
 
 Nothing here may wait for a time to pass: timeout and grace are longer than a test may
 take. How many seconds there are between the events says bench/elastic.py.
@@ -9,20 +9,20 @@ import json
 import pytest
 from support.launching import LIMIT, launch
 
-VICTIM, OTHERS = 1, [0, 2]
+VICTIM, OTHERS = 1, [0, 2, 3]
 LONG = str(2 * LIMIT)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict:
-    def run(kind: str, *options: str):
+    def run(processes: int, kind: str, *options: str):
         cache = str(tmp_path_factory.mktemp("cache"))
         options = ("--timeout", LONG, "--grace", LONG, *options)
-        case = 3, 1, "killed.py", kind
+        case = processes, 1, "killed.py", kind
         return launch(*case, options=options, MESHWRIGHT_CACHE_DIR=cache)
 
     # Where the others go on, no process takes the place of the one that is gone.
-    return {"left": run("left"), "again": run("again", "--restart", "1")}
+    return {"left": run(4, "left"), "again": run(3, "again", "--restart", "1")}
 
 
 def events(done, what: str) -> list[dict]:
@@ -49,7 +49,7 @@ def test_the_next_step_of_those_that_are_left_follows(runs):
     first, second = {}, {}
     for event in events(done, "stepped"):
         (second if event["process"] in first else first)[event["process"]] = event
-    assert (sorted(first), sorted(second)) == ([0, 1, 2], OTHERS)
+    assert (sorted(first), sorted(second)) == ([0, 1, 2, 3], OTHERS)
     (killed,) = events(done, "killed")
     for event in events(done, "known"):
         assert killed["at"] < event["at"] < second[event["process"]]["at"]

@@ -181,7 +181,7 @@ def undisturbed() -> dict:
 def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed):
     """Once of each kind: killed, stopped, a full disk, closed terminals and so on; by
     these seeds of two processes or three."""
-    seeds = (102, 1, 2, 3, 4, 41)
+    seeds = (336, 1, 2, 3, 4, 41)
 
     def disturb(seed: int) -> str:
         return disturbed_runs.disturb(seed, TIMEOUT, undisturbed)[0]

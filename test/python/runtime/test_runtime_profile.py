@@ -1,7 +1,6 @@
 """Recordings of runs: what they hold and what is written."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from meshwright.runtime import profile
 from meshwright.runtime.watch.events import Event
-from support.launching import STARTED, environment, launch, reports
+from support.launching import environment, launch, reports, usual_path
 from support.runtime_programs import Builder, iota
 
 # The module, of which the package shows the function alone.
@@ -353,10 +352,9 @@ def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
         "outs = [f(w, w) for _ in range(20)]\n"
     )
     # Without the settings of tests: at the end, the collector closes what is open.
-    usual = environment()["PYTHONPATH"].removeprefix(f"{STARTED}{os.pathsep}")
     done = subprocess.run(
         [sys.executable, str(script)],
-        env=environment(PYTHONPATH=usual),
+        env=environment(PYTHONPATH=usual_path()),
         capture_output=True,
         text=True,
         timeout=200,

@@ -33,8 +33,12 @@ def bare_environment(**variables: str) -> dict[str, str]:
     programs need that run under a sanitizer stays (scripts/sanitizers.sh)."""
     sanitizer = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH")
     kept = {name: os.environ[name] for name in sanitizer if name in os.environ}
-    path = environment()["PYTHONPATH"]
-    return {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"} | kept | variables
+    return {"PYTHONPATH": usual_path(), "JAX_PLATFORMS": "cpu"} | kept | variables
+
+
+def usual_path() -> str:
+    """Without the settings that make starts and ends of tests' processes short."""
+    return environment()["PYTHONPATH"].removeprefix(f"{STARTED}{os.pathsep}")
 
 
 def launch(
@@ -60,18 +64,19 @@ def launch(
         )
 
 
-def launch_all(cases: dict, **options) -> dict:
+def launch_all(cases: dict, **variables: str) -> dict:
     """Several launches at once: they mostly wait."""
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         jobs = {
-            name: pool.submit(launch, *case, **options) for name, case in cases.items()
+            name: pool.submit(launch, *case, **variables)
+            for name, case in cases.items()
         }
         return {name: job.result() for name, job in jobs.items()}
 
 
-def reports(done: subprocess.CompletedProcess, code: int = 0) -> list[dict]:
-    """What the processes of a run say that must end so, in their order."""
-    assert done.returncode == code, done.stdout + done.stderr
+def reports(done: subprocess.CompletedProcess) -> list[dict]:
+    """What the processes of a run that must succeed say, in their order."""
+    assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
     found = [json.loads(line) for line in lines if line.startswith("{")]
     assert found, "no process has reported:\n" + done.stdout + done.stderr

@@ -36,8 +36,8 @@ _DTYPES = {
     "complex<f64>": np.complex128,
 }
 
-# Without a library whose kernels are made as the program runs, for one run of each.
-_OLDER = {"xla_cpu_experimental_ynn_fusion_type": ""}
+# YNNPACK makes kernels as a program runs, and here each runs once.
+_NO_YNNPACK = {"xla_cpu_experimental_ynn_fusion_type": ""}
 
 
 def make_context() -> ir.Context:
@@ -113,7 +113,11 @@ def run(
         else {
             "xla_disable_hlo_passes": "constant_folding",
             "xla_backend_optimization_level": "0",
-            **(_OLDER | {xla_emitters.OPTION: fuse} if xla_emitters.HAS_OLDER else {}),
+            **(
+                _NO_YNNPACK | {xla_emitters.OPTION: fuse}
+                if xla_emitters.HAS_OLDER
+                else {}
+            ),
         },
     )
     executable = device.client.compile_and_load(text, [device], options)

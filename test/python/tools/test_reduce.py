@@ -79,7 +79,7 @@ def test_a_program_that_does_not_fail_is_refused(tools, tmp_path):
     assert "there is nothing to reduce" in done.stderr
 
 
-def test_a_command_that_goes_is_no_answer(tools, tmp_path):
+def test_a_command_that_disappears_is_no_answer(tools, tmp_path):
     """It fails as it should, and is not there when it is asked again."""
     check = tmp_path / "check.sh"
     check.write_text('#!/bin/sh\nrm "$0"\necho refused >&2\nexit 1\n')
