@@ -13,8 +13,8 @@ for the last microbatch of each stage. Those with sums inside are what
   after (64 layers in 16 stages, 64 and 256 microbatches); time is that of processors in
   the process itself, without the kernel's, which clears pages that a smaller program
   does not need; memory is all that the compiler holds, the operands and shardings of
-  each call above all: the peak of the process less that of a run that only parses and
-  prints;
+  each call above all; both are those of the process less those of a run that only
+  parses and prints;
 - bodies, calls: the same of the bytes that ops take, in bodies (those of fragments and
   of functions that they share) and outside of them, where each call and its operands
   are; sums inside (16 layers in 4 stages, 16 and 64 microbatches). Bytes are those of
@@ -42,7 +42,8 @@ import resource
 import subprocess
 import sys
 import tempfile
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -131,8 +132,8 @@ def repeat(text: str, microbatches: int) -> str:
 
 
 class Cost(NamedTuple):
-    """Seconds of all phases and of processors, the peak, and that of only parsing and
-    printing, in MB."""
+    """Seconds of all phases, and of processors more than only parsing and printing
+    takes; the peak, and that of only parsing and printing, in MB."""
 
     phases: float
     processors: float
@@ -142,16 +143,25 @@ class Cost(NamedTuple):
 
 def measure(args, path: pathlib.Path, microbatches: int) -> Cost:
     program = write_repeated(path, microbatches)
-    phases, processors, peaks = [], [], []
-    for _ in range(args.repeat):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+
+    def partition():
         seconds, memory = run.run_ours(args.bin, program, output="-")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        phases.append(sum(seconds.values()))
-        processors.append(after - before)
-        peaks.append(memory)
-    _, _, parsed = run.launch(args.bin / "mpmd-opt", program, "-o", "/dev/null")
-    return Cost(min(phases), min(processors), min(peaks), parsed)
+        return sum(seconds.values()), memory
+
+    def parse():
+        return run.launch(args.bin / "mpmd-opt", program, "-o", "/dev/null")[-1]
+
+    found, used = zip(*(used_by(partition) for _ in range(args.repeat)), strict=True)
+    phases, peaks = zip(*found, strict=True)
+    parsed, parsing = used_by(parse)
+    return Cost(min(phases), min(used) - parsing, min(peaks), parsed)
+
+
+def used_by(call: Callable) -> tuple[Any, float]:
+    """What it returns, and the seconds of processors in the processes it waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    result = call()
+    return result, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 @dataclasses.dataclass

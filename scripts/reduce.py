@@ -108,7 +108,7 @@ def reduce_config(question: Question, program: str, config: dict, depth: int) ->
 # Asks the process that reduces, by its pipes: to start Python takes longer than most
 # of what fails. The reducer asks one question after the other.
 ASK = """#!/bin/sh
-echo "$1" >{folder}/asked
+printf '%s\\n' "$1" >{folder}/asked
 read -r answer <{folder}/answers
 exit "$answer"
 """

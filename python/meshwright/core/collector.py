@@ -30,7 +30,7 @@ def paused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def paused_for_imports() -> Iterator[None]:
-    """While active, the collector does not run by itself; then all objects are old."""
+    """While active, the collector does not run by itself; then objects are old."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -38,7 +38,7 @@ def paused_for_imports() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-        # Without what a user keeps from the collector, this makes all objects old.
+        # This makes all objects old, but would also thaw what a user has frozen.
         if not gc.get_freeze_count():
             gc.freeze()
             gc.unfreeze()
