@@ -12,33 +12,40 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 @contextlib.contextmanager
-def paused() -> Iterator[None]:
+def _paused(end: Callable[[], object]) -> Iterator[None]:
+    """Calls `end` afterwards, with the collector as it was before."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+        end()
+
+
+def paused() -> contextlib.AbstractContextManager[None]:
     """While active, the collector does not run by itself, in no thread."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-            gc.collect(1)  # Counts it, so that cycles in old objects are found in time.
+    return _paused(_count_new)
 
 
-@contextlib.contextmanager
-def paused_for_imports() -> Iterator[None]:
+def paused_for_imports() -> contextlib.AbstractContextManager[None]:
     """While active, the collector does not run by itself; then objects are old."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-        # This makes all objects old, but would also thaw what a user has frozen.
-        if not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()
+    return _paused(_make_old)
+
+
+def _count_new() -> None:
+    # By this, cycles in old objects are found in time.
+    if gc.isenabled():
+        gc.collect(1)
+
+
+def _make_old() -> None:
+    # The second call would also thaw what a user has frozen.
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()

@@ -235,7 +235,7 @@ class _Writer(_Opener):
 
         def call(row: int, atoms: list[Any]) -> list[Any]:
             # The number of a trip is a constant of it, which no call waits for.
-            trip = _trips(eqn).index(row)
+            trip = loops.trips(eqn).index(row)
             for at, (first, step) in steps.items():
                 value = np.asarray(int(first.val) + trip * int(step))
                 value = value.astype(first.aval.dtype)
@@ -288,7 +288,7 @@ class _Writer(_Opener):
         pair = self._pairs.get(id(eqn))
         if pair is not None and id(pair) in self._numbers_of:
             return self._numbers_of[id(pair)]
-        found = {row: self.calls + at for at, row in enumerate(_trips(eqn))}
+        found = {row: self.calls + at for at, row in enumerate(loops.trips(eqn))}
         self.calls += len(found)
         if pair is None:
             _logger.info(
@@ -309,12 +309,6 @@ class _Writer(_Opener):
                 len(found),
             )
         return found
-
-
-def _trips(eqn: Any) -> range:
-    """The rows that a `jax.lax.scan` reads, in order."""
-    rows = range(eqn.params["length"])
-    return rows[::-1] if eqn.params["reverse"] else rows
 
 
 def _read_as_whole(jaxpr: Any, pairs: Sequence[Pair]) -> set[Any]:

@@ -170,7 +170,7 @@ def unroll(
     end = begin + count
     consts, carry, stacked = operands[:begin], operands[begin:end], operands[end:]
     length, found = eqn.params["length"], {}
-    for trip in reversed(range(length)) if eqn.params["reverse"] else range(length):
+    for trip in trips(eqn):
         rows = [row_of(x, trip) for x in stacked]
         outs = run(trip, [*consts, *carry, *rows])
         carry, found[trip] = outs[:count], outs[count:]
@@ -179,6 +179,12 @@ def unroll(
         for at in range(len(eqn.outvars) - count)
     ]
     return list(carry), columns
+
+
+def trips(eqn: Any) -> range:
+    """The rows that a `jax.lax.scan` reads, in order."""
+    rows = range(eqn.params["length"])
+    return rows[::-1] if eqn.params["reverse"] else rows
 
 
 def row(run: Run, x: Any, trip: int) -> Any:
