@@ -9,6 +9,7 @@ part or what combines them is traced, and there once (for each part, if they are
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -134,10 +135,16 @@ def bind(eqn: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
     inputs = [compat.Var(atom.aval) for atom in eqn.invars]
     outs = [compat.Var(var.aval) for var in eqn.outvars]
     eqn = eqn.replace(invars=inputs, outvars=outs, params={**eqn.params, **changed})
-    jaxpr = jax.make_jaxpr(lambda: ())().jaxpr.replace(
+    jaxpr = _no_operations().replace(
         invars=inputs, outvars=outs, eqns=[eqn], effects=eqn.effects
     )
     return compat.eval_jaxpr(jaxpr, [], *_of_one_type(eqn, operands))
+
+
+@functools.cache
+def _no_operations() -> Any:
+    """A jaxpr to put an operation into; to trace one takes longer than to apply it."""
+    return jax.make_jaxpr(lambda: ())().jaxpr
 
 
 def _of_one_type(eqn: Any, operands: Sequence[Any]) -> list[Any]:
