@@ -184,17 +184,13 @@ class _Cut:
     def _backward(self, kept: Any, cotangents: Any) -> Any:
         pullbacks, stats, others = kept
         flags = [jnp.issubdtype(jnp.result_type(x), jnp.inexact) for x in others]
+        barrier = _Barrier(self._shards.combine, flags, (stats, others, cotangents))
 
-        def part(number: int, pullback: Any, stats: Any, others: Any, given: Any):
-            def of_stats(own: Any, inexact: Any) -> Any:
-                every = [*stats[:number], own, *stats[number + 1 :]]
-                return self._shards.combine(every, compat.merge(flags, inexact, others))
-
-            inexact = list(itertools.compress(others, flags))
-            _, derive = jax.vjp(of_stats, stats[number], inexact)
-            own, direct = derive(given)
+        def part(number: int, pullback: Any, *given: Any) -> Any:
+            is_last = number == self._count - 1
+            own, direct = barrier.derive(number, is_last, given)
             of_weights, of_others = pullback(own)
-            if number == self._count - 1:  # What does not go through the parts.
+            if is_last:  # What does not go through the parts.
                 of_others = list(map(operator.add, of_others, direct))
             return of_weights, of_others
 
@@ -211,6 +207,37 @@ class _Cut:
         sums = [functools.reduce(operator.add, column) for column in columns]
         of_weights = [of_weights for of_weights, _ in found]
         return of_weights, compat.merge(flags, sums, [None] * len(flags))
+
+
+class _Barrier:
+    """The derivative of what combines the parts, traced once for all of them."""
+
+    def __init__(
+        self, combine: Callable[..., Any], flags: Sequence[bool], args: Sequence[Any]
+    ):
+        def derive(stats: Any, others: Any, cotangents: Any) -> Any:
+            def of_inexact(stats: Any, given: Any) -> Any:
+                return combine(stats, compat.merge(flags, given, others))
+
+            given = list(itertools.compress(others, flags))
+            return jax.vjp(of_inexact, stats, given)[1](cotangents)
+
+        self._closed, self._shape = jax.make_jaxpr(derive, return_shape=True)(*args)
+
+    def derive(self, number: int, is_last: bool, args: Sequence[Any]) -> Any:
+        """The cotangents of a part's statistics, and for the last one of the others.
+
+        Args:
+          args: what it was traced for, in the part.
+        """
+        stats, others = self._shape
+        flags = [[at == number] * len(part) for at, part in enumerate(stats)]
+        used = jax.tree.leaves((flags, [is_last] * len(others)))
+        closed, read = compat.remove_dead(self._closed, used, [True] * len(used))
+        given = itertools.compress(jax.tree.leaves(args), read)
+        outs = compat.eval_jaxpr(closed.jaxpr, closed.consts, *given)
+        own = len(stats[number])
+        return outs[:own], outs[own:]
 
 
 def _apply(

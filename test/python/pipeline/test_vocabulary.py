@@ -155,14 +155,30 @@ def test_weights_are_in_parts_on_all_meshes():
     )
 
 
+def test_what_combines_the_parts_is_traced_once_for_all_gradients(monkeypatch):
+    traces, combine = [], Shards.combine
+
+    def counted(*args):
+        traces.append(args)
+        return combine(*args)
+
+    monkeypatch.setattr(Shards, "combine", counted)
+    lower(loss, NAME)
+    # Of the embedding, of the loss, and of what goes back to the parts of the head.
+    assert len(traces) == 3
+
+
 def tied(weights, x, y):
+    """A weight of both ends, and integers of the vocabulary."""
+
     def head(w, x, y):
         logs = jax.nn.log_softmax(x @ (w["table"] + w["kernel"]).T + w["bias"])
-        return -logs[jnp.arange(TOKENS), y].mean()
+        return -(logs[jnp.arange(TOKENS), y] * w["counts"][y]).mean()
 
     _, head = mw.pipeline.vocabulary(embed, head)
     x = go(weights, EMBED(weights["embed"], x))
-    return head(weights["embed"] | weights["head"], x, y)
+    counts = {"counts": jnp.arange(SIZE) % 3}
+    return head(weights["embed"] | weights["head"] | counts, x, y)
 
 
 def of_jitted(weights, x, y):
