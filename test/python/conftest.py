@@ -108,6 +108,21 @@ def comparing(tools):
         )
 
 
+@pytest.fixture(scope="session")
+def same_numbers():
+    """Compares the numbers of two programs, with random arguments."""
+    from support import same_numbers
+    from support.isolated import Isolated
+
+    with contextlib.closing(Isolated("support.same_numbers")) as worker:
+
+        def check(plain: str, other: str, where: str = "") -> None:
+            difference, _ = same_numbers.difference(worker, plain, other)
+            assert difference <= same_numbers.TOLERANCE, where
+
+        yield check
+
+
 # Runs a command where the folder $1 is a file system of $2.
 MOUNTED = ["unshare", "--map-root-user", "--mount", "bash", "-c"]
 MOUNTED += ['mount -t tmpfs -o "$2" none "$1" && shift 2 && exec "$@"', "bash"]

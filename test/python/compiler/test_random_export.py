@@ -16,7 +16,7 @@ def export_by_peer(text: str, topology: list) -> str:
     from support import numerics, peer
 
     native = peer.load()
-    with numerics.make_context(), ir.Location.unknown():
+    with numerics.shared_context(), ir.Location.unknown():
         result = native.apply_mpmd_partitioning(
             ir.Module.parse(text),
             func_name="main",

@@ -41,7 +41,7 @@ def run_by_jaxlib(text: str, pipeline: str) -> str:
     from support import peer
 
     peer.load()
-    with numerics.make_context(), ir.Location.unknown():
+    with numerics.shared_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         passmanager.PassManager.parse(pipeline).run(module.operation)
         return str(module)

@@ -4,6 +4,7 @@ Used by the tests and the demo to check that a partitioned program, once its
 partitioning is erased, still computes the numbers of the original.
 """
 
+import functools
 import os
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -47,9 +48,16 @@ def make_context() -> ir.Context:
     return context
 
 
+@functools.cache
+def shared_context() -> ir.Context:
+    """One for all of this process: to load the dialects takes as long as to compile a
+    small program."""
+    return make_context()
+
+
 def print_module(text: str, **options) -> str:
     """What jaxlib prints for a module; options are those of `get_asm`."""
-    with make_context():
+    with shared_context():
         return ir.Module.parse(text).operation.get_asm(**options)
 
 
@@ -70,8 +78,7 @@ def random_arguments(text: str, seed: int = 0) -> list[np.ndarray]:
     integers are in [0, 8), so that they are good indices; booleans are fair.
     """
     rng = np.random.default_rng(seed)
-    context = make_context()
-    with context:
+    with shared_context():
         # Its operations do not keep a module alive.
         module = ir.Module.parse(text)
         function = _function(module, "main")
@@ -135,7 +142,7 @@ def interpret(text: str, arguments: list[np.ndarray]) -> list[np.ndarray]:
     few types, and scatters into the very array that it is given, so that a program has
     other numbers that reads it again. Call it where jaxlib may end the process.
     """
-    with make_context():
+    with shared_context():
         module = ir.Module.parse(text)
         unsigned = (
             np.issubdtype(value.dtype, np.unsignedinteger) for value in arguments
@@ -178,8 +185,7 @@ def strip_names(text: str) -> str:
     named computations are inlined, loops unrolled, named tensors, broadcasts and
     reductions of one value forwarded, `mpmd.call` becomes `func.call`.
     """
-    context = make_context()
-    with context, ir.Location.unknown():
+    with shared_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         for function in module.body.operations:
             if function.operation.name == "func.func":

@@ -16,13 +16,11 @@ import os
 import re
 from collections.abc import Sequence
 
-from support import numerics, random_functions, random_programs
+from support import numerics, random_functions, random_programs, same_numbers
 from support.difftest import chance as difftest_chance
 from support.difftest import values as difftest_values
 from support.isolated import Aborted, Isolated
 from support.op_corpus import FOLD, Finding, ToolError, Tools
-
-TOLERANCE = 1e-5
 
 
 def peer_partition(text: str, config: dict) -> str:
@@ -115,12 +113,6 @@ def our_partition(text: str, config: dict) -> str:
 def same_computations(texts: tuple[str, str]) -> bool:
     left, right = map(difftest_values.read_results, texts)
     return left == right
-
-
-def interpreted_difference(plain: str, erased: str) -> float:
-    arguments = numerics.random_arguments(plain)
-    left, right = (numerics.interpret(text, arguments) for text in (plain, erased))
-    return numerics.largest_difference(left, right)
 
 
 @dataclasses.dataclass(eq=False)
@@ -243,24 +235,14 @@ class ProgramComparison:
             return False
 
     def _check_numbers(self, seed: int, plain: str, erased: str) -> None:
-        """XLA's numbers count, but those of the interpreter are had sooner."""
         try:
-            args = interpreted_difference, plain, erased
-            if self.peer.call(*args) <= TOLERANCE:
-                return
-        except (RuntimeError, Aborted):
-            pass
-        self.compiled += 1
-        try:
-            arguments = numerics.random_arguments(plain)
-            difference = numerics.largest_difference(
-                numerics.run(plain, arguments, False, False),
-                numerics.run(erased, arguments, False, False),
-            )
+            difference, is_of_xla = same_numbers.difference(self.peer, plain, erased)
         except RuntimeError as error:
+            self.compiled += 1
             self._find(seed, "numbers", str(error).splitlines()[0])
             return
-        if difference > TOLERANCE:
+        self.compiled += is_of_xla
+        if difference > same_numbers.TOLERANCE:
             self._find(seed, "numbers", f"off by {difference:.2g} of the largest")
 
     def _compare(self, p: Partitioned, ours: str) -> None:
