@@ -114,9 +114,12 @@ def losses(text: str) -> dict[int, str]:
     return {int(step): loss for step, loss in _LOSS.findall(text)}
 
 
-def undisturbed(processes: int, timeout: float) -> dict[int, str]:
+def undisturbed(
+    processes: int, timeout: float, checkpoints: str | None = None
+) -> dict[int, str]:
+    """The losses of a run, whose checkpoints stay in a folder that is given."""
     with tempfile.TemporaryDirectory() as folder:
-        run = start(processes, timeout, folder)
+        run = start(processes, timeout, checkpoints or folder)
         out, errors = run.communicate(timeout=300)
     if run.returncode:
         raise RuntimeError(f"the undisturbed run failed:\n{errors}")

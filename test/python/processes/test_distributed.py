@@ -10,9 +10,7 @@ import socket
 import subprocess
 import sys
 
-import jax
 import numpy as np
-import orbax.checkpoint as ocp
 import pytest
 from meshwright.runtime.processes.connection import hold_port
 from support.forking import run_forked
@@ -28,13 +26,11 @@ from support.launching import (
     usual_path,
 )
 
-from bench import killed_runs
 from meshwright import launch as launcher
 
-STAGES = ("first", "second")  # Of examples/resume.py.
 # Seconds that a process waits for another one: where they have to pass, and beyond what
-# a test may take. Runs that do not begin together need more.
-TIMEOUT, NEVER, APART = 12, 2 * LIMIT, 15
+# a test may take.
+TIMEOUT, NEVER = 12, 2 * LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -219,72 +215,6 @@ def test_what_differs_is_named_on_every_process(case, differing):
     assert first.startswith("the processes are about to run different programs: ")
     assert f"{here}" in first
     assert f" in process 0 and {there} in process 1; start the same script" in first
-
-
-def test_training_goes_on_after_random_faults(undisturbed):
-    """Killed or stopped at random moments: reported, and resumed to the same.
-
-    By these seeds either process is either, once while it starts and once later; the
-    first start restores what was trained, the other one has nothing yet."""
-    chains = [(29, 0), (22, 24)]
-    with concurrent.futures.ThreadPoolExecutor(len(chains)) as pool:
-        list(
-            pool.map(
-                lambda seeds: killed_runs.disturb(seeds, 2, APART, undisturbed),
-                chains,
-            )
-        )
-
-
-@pytest.fixture(scope="module")
-def undisturbed() -> dict:
-    return killed_runs.undisturbed(2, APART)
-
-
-def restore_on_one_stage(checkpoints: pathlib.Path) -> None:
-    """What several processes wrote for two stages, as one that splits each leaf."""
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("x", "y"))
-    types = {name: jax.ShapeDtypeStruct((16, 16), np.float32) for name in STAGES}
-    with ocp.CheckpointManager(checkpoints) as manager:
-        step = manager.latest_step()
-        found = []
-        for spec in (jax.P("x", "y"), jax.P()):
-            there = jax.NamedSharding(mesh, spec)
-            like = jax.tree.map(lambda t, s=there: t.update(sharding=s), (types, types))
-            args = ocp.args.StandardRestore(like)
-            found.append(manager.restore(step, args=args))
-            for leaf in jax.tree.leaves(found[-1]):
-                assert leaf.sharding == there
-    for split, whole in zip(*map(jax.tree.leaves, found), strict=True):
-        assert np.asarray(split).any()
-        np.testing.assert_array_equal(split, whole)
-
-
-def test_checkpoints_are_restored_by_another_number_of_processes(undisturbed, tmp_path):
-    steps, every = {}, killed_runs.EVERY
-    for processes, last in ((2, 6), (4, 9), (1, 12)):
-        command = killed_runs.command(processes, APART, "checkpoints")
-        command[-2] = f"--steps={last}"
-        if processes == 1:
-            command.insert(3, "--devices-per-process=2")
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment(MESHWRIGHT_CACHE_DIR=killed_runs.CACHE.name),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-        )
-        assert done.returncode == 0, done.stderr
-        found = killed_runs.losses(done.stdout)
-        saved = [step for step in steps if step % every == 0]
-        assert min(found) == max(saved, default=-1) + 1
-        steps |= found
-        if processes == 4:
-            restore_on_one_stage(tmp_path / "checkpoints")
-    assert steps.keys() == set(range(12))
-    for step, loss in steps.items():
-        assert abs(float(undisturbed[step]) - float(loss)) < 1e-5
 
 
 UNLAUNCHED = {

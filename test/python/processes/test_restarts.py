@@ -22,9 +22,6 @@ from support.launching import (
     slurm,
 )
 
-from bench import disturbed_runs, killed_runs
-
-TIMEOUT = 15  # Seconds that a process waits for another one, in runs that are stopped.
 # The restarts that are allowed, what happens, the exit code, what is said.
 CASES = {
     "goes on": (3, ["kill", "raise"], 0, "starts all processes again (2 of 3)"),
@@ -171,24 +168,6 @@ def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
         assert report["key"] == [0.0, 7.0]
         assert report["folder"].startswith("/dev/shm/")
         assert not pathlib.Path(report["folder"]).exists()
-
-
-@pytest.fixture(scope="module")
-def undisturbed() -> dict:
-    return killed_runs.undisturbed(2, TIMEOUT)
-
-
-def test_runs_that_are_disturbed_at_random_train_to_the_same_losses(undisturbed):
-    """Once of each kind: killed, stopped, a full disk, closed terminals and so on; by
-    these seeds of two processes or three."""
-    seeds = (336, 1, 2, 3, 4, 41)
-
-    def disturb(seed: int) -> str:
-        return disturbed_runs.disturb(seed, TIMEOUT, undisturbed)[0]
-
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        kinds = list(pool.map(disturb, seeds))
-    assert sorted(kinds) == sorted(disturbed_runs.KINDS)
 
 
 POSITIONS = ("0", "-1")
