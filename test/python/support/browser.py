@@ -3,7 +3,7 @@
 import contextlib
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, sync_playwright
@@ -12,27 +12,34 @@ SIZE = {"width": 1400, "height": 900}
 
 
 class Browser:
+    """Shows one page at a time, in one tab: each new tab would start a process."""
+
     def __init__(self, chromium):
-        self._chromium = chromium
+        self._page = chromium.new_page(viewport=SIZE)
+        self._complaints: list[str] = []
+
+        def complain(message: str) -> None:
+            self._complaints.append(message)
+
+        self._page.on("console", lambda message: complain(message.text))
+        self._page.on("pageerror", lambda error: complain(str(error)))
+        self._page.on("request", lambda request: _check_local(request, complain))
 
     @contextlib.contextmanager
     def open(self, url: str) -> Iterator[tuple[Page, list[str]]]:
         """The page, and what its scripts complain about while it is open."""
-        context = self._chromium.new_context(viewport=SIZE)
+        complaints = self._complaints = []
+        self._page.mouse.move(0, 0)
+        self._page.goto(url)
         try:
-            page, complaints = context.new_page(), []
-            page.on("console", lambda message: complaints.append(message.text))
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("request", lambda request: _check_local(request, complaints))
-            page.goto(url)
-            yield page, complaints
+            yield self._page, complaints
         finally:
-            context.close()
+            self._page.goto("about:blank")
 
 
-def _check_local(request, complaints: list[str]) -> None:
+def _check_local(request, complain: Callable[[str], None]) -> None:
     if not re.match(r"(file|data|blob):", request.url):
-        complaints.append(f"loads {request.url}")
+        complain(f"loads {request.url}")
 
 
 @contextlib.contextmanager
