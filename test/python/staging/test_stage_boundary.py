@@ -40,11 +40,11 @@ def loss(ws, x, y, **options):
     return ((model(ws, x, **options) - y) ** 2).mean()
 
 
-def make_step(loss=loss):
+def make_step(loss=loss, call=mw.call):
     def step(ws, xs, ys):
         total = None
         for i in range(len(xs)):
-            part = mw.call(jax.value_and_grad(loss), call_counter=i)(ws, xs[i], ys[i])
+            part = call(jax.value_and_grad(loss), call_counter=i)(ws, xs[i], ys[i])
             total = part if total is None else jax.tree.map(jnp.add, total, part)
         value, grads = total
         return value, jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads)
@@ -60,9 +60,9 @@ def items(lowered, mesh):
     ]
 
 
-def check_equal(step, config, *args, steps=3):
+def check_equal(step, config, *args, steps=3, plain=None):
     """Runs a step beside `jax.jit`; gives what it was lowered to."""
-    jitted, plain = mw.jit(step, config), jax.jit(step)
+    jitted, plain = mw.jit(step, config), plain or jax.jit(step)
     lowered = jitted.lower(*args)  # The first call runs the same.
     ours = theirs = args[0]
     for _ in range(steps):
@@ -72,6 +72,22 @@ def check_equal(step, config, *args, steps=3):
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     return lowered
+
+
+@functools.cache
+def compiled_gradient(loss):
+    return jax.jit(jax.value_and_grad(loss))
+
+
+def plain_step(loss):
+    """Of the same numbers; tests of one loss share a program, as microbatches do."""
+    return make_step(loss, lambda _, call_counter: compiled_gradient(loss))
+
+
+def check_training(loss, config, *args, steps=3, equal_loss=None):
+    """The same for a step of `make_step`, beside that of a loss of equal numbers."""
+    plain = plain_step(equal_loss or loss)
+    return check_equal(make_step(loss), config, *args, steps=steps, plain=plain)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +103,7 @@ def test_stages_are_where_the_schedule_wants_them(schedule, meshes, stages):
     config = mw.make_config(
         meshes, pipeline_schedule=mw.get_pipeline_schedule(schedule)
     )
-    lowered = check_equal(make_step(), config, weights(), *batch())
+    lowered = check_training(loss, config, weights(), *batch())
     for mesh, numbers in stages.items():
         found = {origin for origins in items(lowered, mesh) for origin in origins}
         assert found == {f"stage{n}{back}" for n in numbers for back in ("", "(1)")}
@@ -107,7 +123,7 @@ def test_1f1b_orders_what_the_marks_divide():
 
 def test_stage_to_mesh_overrides():
     config = mw.make_config(TWO, stage_to_mesh=["m1", "m0", "m0", "m1"])
-    lowered = check_equal(make_step(), config, weights(), *batch(2))
+    lowered = check_training(loss, config, weights(), *batch(2))
     assert lowered.function_mesh_assignment.input_meshes[0] == ["m1", "m0", "m0", "m1"]
 
 
@@ -189,7 +205,7 @@ def test_remat_recomputes_each_stage_on_its_mesh(what):
     else:
         marked = jax.checkpoint(loss, policy=policy)
     config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
-    lowered = check_equal(make_step(marked), config, weights(), *batch())
+    lowered = check_training(marked, config, weights(), *batch(), equal_loss=loss)
     for n in range(4):
         kinds = {"B" if "(1)" in o[0] else "F" for o in items(lowered, f"m{n}")}
         assert kinds == {"F", "B"}
@@ -213,7 +229,7 @@ def test_nested_jit_custom_derivatives_and_jvp():
         return ((layer(ws[2], scaled(ws[1], x)) - y) ** 2).mean()
 
     three = dict(list(MESHES.items())[:3])
-    check_equal(make_step(custom), mw.make_config(three), weights(3), *batch(2))
+    check_training(custom, mw.make_config(three), weights(3), *batch(2))
 
     def tangent(ws, x, y):
         return jax.jvp(lambda ws: loss(ws, x, y), (ws,), (ws,))
@@ -254,7 +270,7 @@ def tied(ws, x, y):
 
 def test_values_that_several_stages_read():
     config = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
-    lowered = check_equal(make_step(tied), config, weights(3), *batch())
+    lowered = check_training(tied, config, weights(3), *batch())
     assert items(lowered, "m3")[:2] == [["stage3"], ["stage3(1)"]]
 
 
@@ -269,8 +285,8 @@ def skipping(ws, x, y, reads):
 
 @pytest.mark.parametrize(("reads", "transfers"), [("next", 4), ("last", 6)])
 def test_a_marked_value_that_is_read_unmarked_has_one_cotangent(reads, transfers):
-    step = make_step(functools.partial(skipping, reads=reads))
-    found = check_equal(step, mw.make_config(MESHES), weights(3), *batch())
+    skips = functools.partial(skipping, reads=reads)
+    found = check_training(skips, mw.make_config(MESHES), weights(3), *batch())
     sent = sum(cost["transfers"] for cost in found.cost_analysis().values())
     # Over two borders and back, and around the middle if the last stage reads it.
     assert sent == 4 * transfers
@@ -428,7 +444,7 @@ def test_names_of_stages_are_not_overridden():
     )
     assert "name_to_stage_assignment: 'stage1' is 3" in refusal(loss, config)
     config = mw.make_config(MESHES, own, stage_to_mesh=["m1", "m0", "m2", "m3"])
-    check_equal(make_step(), config, weights(), *batch(), steps=1)
+    check_training(loss, config, weights(), *batch(), steps=1)
     config = mw.auto_config(MESHES)
     config = dataclasses.replace(config, name_to_mesh_assignment={"stage3": "m0"})
     plain = functools.partial(loss, mark=lambda x: x)
@@ -476,6 +492,29 @@ def test_two_gradients_in_a_step_are_calls():
     close(found(ws, x), jax.jit(step)(ws, x))
 
 
+def descended(w, x):
+    """A step so small that rounding does not grow from layer to layer."""
+    return w - 0.1 * jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)
+
+
+def squares(ws, x, layer):
+    return (model(ws, x, layer=layer) ** 2).mean()
+
+
+@functools.cache
+def plain_results(inner, count):
+    """Of two microbatches that share a program: their loss and gradients, averaged;
+    and the loss of the whole batch. Whether layers are recomputed changes neither."""
+    loss = functools.partial(squares, layer=inner)
+    gradient, (ws, x) = jax.jit(jax.value_and_grad(loss)), layer_inputs(count)
+    parts = [gradient(ws, half) for half in jnp.split(x, 2)]
+    return jax.tree.map(lambda a, b: (a + b) / 2, *parts), jax.jit(loss)(ws, x)
+
+
+def layer_inputs(count):
+    return weights(count), batch()[0].reshape(12, 4)
+
+
 @pytest.mark.parametrize("checkpoint", [jax.checkpoint, lambda layer: layer])
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize(
@@ -486,27 +525,21 @@ def test_two_gradients_in_a_step_are_calls():
         lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
         lambda w, x: jax.jvp(jax.grad(lambda x: jnp.tanh(x @ w).sum()), (x,), (x,))[1],
         lambda w, x: jax.vmap(jax.grad(lambda x: jnp.tanh(x @ w).sum()))(x),
-        lambda w, x: (
-            x
-            @ jax.lax.fori_loop(
-                0, 2, lambda _, w: w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w), w
-            )
-        ),
+        lambda w, x: x @ jax.lax.fori_loop(0, 2, lambda _, w: descended(w, x), w),
     ],
 )
 def test_layers_may_take_gradients_inside(inner, checkpoint, count):
-    def loss(ws, x):
-        return (model(ws, x, layer=checkpoint(inner)) ** 2).mean()
-
+    loss = functools.partial(squares, layer=checkpoint(inner))
     step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
     meshes = dict(list(MESHES.items())[:count])
-    ws, x = weights(count), batch()[0].reshape(12, 4)
+    ws, x = layer_inputs(count)
+    trained, value = plain_results(inner, count)
     schedule = mw.get_pipeline_schedule("1F1B")
     config = mw.make_config(meshes, pipeline_schedule=schedule)
     jitted = mw.jit(step, config)
     lowered = jitted.lower(ws, x)  # The call runs the same.
-    close(jitted(ws, x), jax.jit(step)(ws, x))
-    close(mw.jit(loss, mw.make_config(meshes))(ws, x), jax.jit(loss)(ws, x))
+    close(jitted(ws, x), trained)
+    close(mw.jit(loss, mw.make_config(meshes))(ws, x), value)
     last = [
         origins[0].removeprefix(f"stage{count - 1}")
         for origins in items(lowered, f"m{count - 1}")
