@@ -64,7 +64,7 @@ def test_every_computation_is_in_a_fragment(partitioned, name):
     text = partitioned(name).read_text()
     top_level = set(re.findall(r"^    (?:%\S+ = )?\"?([\w.]+)", text, re.MULTILINE))
     assert top_level == {"mpmd.fragment", "mpmd.transfer", "return"}
-    numerics.print_module(text)
+    numerics.check_module(text)
 
 
 @pytest.mark.parametrize("name", MPMD)
@@ -84,5 +84,5 @@ def test_erased_program_computes_the_same_numbers(tools, partitioned, name):
     original = numerics.strip_names((PROGRAMS / "mpmd" / f"{name}.mlir").read_text())
     arguments = numerics.random_arguments(original)
     # With all of its optimizations, XLA compiles these for twice as long.
-    found = [numerics.run(text, arguments, fold=False) for text in (original, erased)]
+    found = numerics.run_together([original, erased], arguments, fold=False)
     assert numerics.largest_difference(*found) <= 1e-5
