@@ -115,7 +115,11 @@ class Concatenations:
                 self._made_of_inputs.update(eqn.outvars)
         if layout is not None:
             self._layouts[eqn.outvars[0]] = layout
-        if eqn.primitive.name == "slice" and eqn.invars[0] in self._made_of_inputs:
+        is_slice = eqn.primitive.name == "slice"
+        # A literal, which is no key, is made of no input.
+        if is_slice and not self._made_of_inputs.isdisjoint(
+            compat.variables(eqn.invars)
+        ):
             is_raw = self._takes_pieces(eqn)
         else:
             is_raw = keeps_elements(eqn) and self.is_of_inputs(eqn.invars)

@@ -198,6 +198,24 @@ def test_a_loop_without_gradients(way):
     np.testing.assert_allclose(found, jax.jit(evaluate)(ws, XS), rtol=1e-5)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_batch_that_is_a_literal_of_the_jaxpr(way):
+    loss = loss_for(way)
+
+    def step(ws, rate):
+        value, grads = added(ws, XS, loss)
+        return jax.tree.map(lambda w, g: w - rate * g, ws, grads), value
+
+    ws = weights()
+    jax.config.update("jax_use_simplified_jaxpr_constants", True)
+    try:
+        lowered = mw.jit(step, config_for(way)).lower(ws, 0.1)
+    finally:
+        jax.config.update("jax_use_simplified_jaxpr_constants", False)
+    assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
+    check_numbers(lowered, step, ws, 0.1)
+
+
 @pytest.mark.parametrize("loop", [added, mapped])
 @pytest.mark.parametrize("way", WAYS)
 def test_two_gradients_in_a_step(way, loop, caplog):
