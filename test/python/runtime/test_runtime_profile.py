@@ -335,7 +335,9 @@ def test_one_block_at_a_time_on_all_threads(program):
     assert watching.current() is None
 
 
-def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
+@pytest.mark.parametrize("end", ["", "import gc; gc.freeze()\n"])
+def test_a_block_that_is_never_left_ends_with_the_process(end, tmp_path):
+    """What is frozen is closed when the functions of modules are gone."""
     script = tmp_path / "script.py"
     script.write_text(
         "import jax, jax.numpy as jnp, numpy as np\n"
@@ -349,7 +351,7 @@ def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
         "f(w, w)\n"
         "block = mw.profile()\n"
         "recording = block.__enter__()\n"
-        "outs = [f(w, w) for _ in range(20)]\n"
+        "outs = [f(w, w) for _ in range(20)]\n" + end
     )
     # Without the settings of tests: at the end, the collector closes what is open.
     done = subprocess.run(

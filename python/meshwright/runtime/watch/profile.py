@@ -77,8 +77,10 @@ def profile(
             recording.began = _clock()
         yield recording
     finally:
-        _deactivate(recording)
-        recording.finish()
+        # If it was finished at exit, this may run when the functions are gone.
+        if not recording._finished:
+            _deactivate(recording)
+            recording.finish()
     if merger is not None:
         merged = merger.merge(recording.began, recording.to_json()["events"])
         if merged is None:
