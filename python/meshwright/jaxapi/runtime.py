@@ -203,14 +203,32 @@ def load_copy(
     )
 
 
-def keep_token(devices: tuple[Any, ...], token: Any) -> None:
-    """Lets `jax.effects_barrier()` wait for a launch that has side effects."""
+# By device, the token of the last launch that calls Python without side effects.
+_pure_tokens: dict[Any, Any] = {}
+
+
+def keep_token(devices: tuple[Any, ...], token: Any, has_effects: bool) -> None:
+    """Lets a launch that calls Python be waited for before Python is gone.
+
+    One with side effects by `jax.effects_barrier()`, too, which raises its error, as JAX
+    does at exit. Errors of others are those of their results.
+    """
     # Devices of other processes have none here.
     local = (d for d in devices if d.process_index == d.client.process_index())
     for position, device in enumerate(local):
-        _FOUND["runtime_tokens"].set_output_runtime_token(
-            device, token.get_token(position)
-        )
+        part = token.get_token(position)
+        if has_effects:
+            _FOUND["runtime_tokens"].set_output_runtime_token(device, part)
+        else:
+            _pure_tokens[device] = part
+
+
+@atexit.register
+def _wait_for_pure_calls() -> None:
+    for token in _pure_tokens.values():
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            token.block_until_ready()
+    _pure_tokens.clear()
 
 
 def copy_first_shard(array: Any) -> Any:

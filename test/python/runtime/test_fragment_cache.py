@@ -169,9 +169,9 @@ def test_python_functions_are_those_of_the_process_that_loads(folder):
 CALLBACK = "stablehlo.custom_call @{}() {{api_version = 4 : i32{}}} : () -> ()"
 INDEX = ", mhlo.backend_config = {index = 2 : ui64}"
 ADDRESS = ", backend_config = {descriptor = 7 : ui64}"
-NONE = PythonCalls(any=False, functions=0, by_number=True)
-THIRD = PythonCalls(any=True, functions=3, by_number=True)
-BY_ADDRESS = PythonCalls(any=True, functions=0, by_number=False)
+NONE = PythonCalls(any=False, functions=0, by_number=True, effects=False)
+THIRD = PythonCalls(any=True, functions=3, by_number=True, effects=False)
+BY_ADDRESS = PythonCalls(any=True, functions=0, by_number=False, effects=False)
 
 
 @pytest.mark.parametrize(

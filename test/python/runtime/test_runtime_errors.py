@@ -20,13 +20,13 @@ import meshwright as mw
 from meshwright import runtime
 
 
-def with_callback(devices, function):
+def with_callback(devices, function, effects=False):
     """`second`, on mesh b, calls a Python function; `third` reads its result."""
     b = Builder(a={"x": devices}, b={"x": devices})
     dims = [["x"]]
     x = b.input("a", [8], dims=dims)
     h = b.transfer(b.unary("first", "stablehlo.add", x), "b", dims=dims)
-    y = b.callback("second", h, function, origins=["enc", "enc(1)"])
+    y = b.callback("second", h, function, ["enc", "enc(1)"], effects)
     b.output(b.unary("third", "stablehlo.add", y))
     return b, b.load()
 
@@ -79,6 +79,41 @@ def test_fragment_with_a_callback_on_two_meshes():
         np.testing.assert_array_equal(np.asarray(result), iota(8) + 1)
 
 
+def test_pure_callbacks_at_exit():
+    """What they failed with was raised, and those that run are waited for."""
+    script = textwrap.dedent(
+        """
+        import sys, time
+        sys.path[:0] = [TESTS, PACKAGE]
+        import numpy as np
+        from test_runtime_errors import iota, with_callback
+        def function(x):
+            if x.sum() == 0:
+                raise KeyError("no more data")
+            for _ in range(20):  # Each time it wants the GIL back.
+                time.sleep(0.01)
+            return x
+        b, program = with_callback(2, function)
+        try:
+            np.asarray(program(b.put(0 * iota(8), "a", "x"))[0])
+        except Exception as error:
+            print("no more data" in str(error))
+        made = program(b.put(1 + iota(8), "a", "x"))
+        """
+    )
+    tests = [str(ROOT / "test/python"), str(ROOT / "test/python/runtime")]
+    header = f"PACKAGE, TESTS = {str(ROOT / 'python')!r}, {tests[0]!r}\n"
+    header += f"import sys; sys.path.insert(0, {tests[1]!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", header + script],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert "at exit" not in done.stderr and "ignored" not in done.stderr
+
+
 def test_effects_barrier_waits_for_callbacks():
     seen = []
 
@@ -86,7 +121,7 @@ def test_effects_barrier_waits_for_callbacks():
         seen.append(x.sum())
         return x
 
-    b, program = with_callback(1, function)
+    b, program = with_callback(1, function, effects=True)
     program(b.put(iota(8), "a", "x"))
     jax.effects_barrier()
     assert seen == [2 * iota(8).sum()]

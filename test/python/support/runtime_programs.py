@@ -9,6 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import jax
 import numpy as np
+from jax.experimental import io_callback
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from meshwright import runtime
@@ -226,7 +227,7 @@ class Builder:
         self.call(fragment, [operand], [result], origins)
         return result
 
-    def callback(self, name, operand, function, origins=()):
+    def callback(self, name, operand, function, origins=(), effects=False):
         """Calls a Python function with each device's rows; the result.
 
         A program has at most one: callbacks are numbered per module.
@@ -236,9 +237,8 @@ class Builder:
         split = NamedSharding(mesh, PartitionSpec(*mesh.axis_names))
 
         def call(rows):
-            return jax.pure_callback(
-                function, jax.ShapeDtypeStruct(rows.shape, rows.dtype), rows
-            )
+            kind = io_callback if effects else jax.pure_callback
+            return kind(function, jax.ShapeDtypeStruct(rows.shape, rows.dtype), rows)
 
         # Every device calls on its own: XLA aborts when some wait for one that failed.
         local = jax.shard_map(

@@ -252,7 +252,7 @@ class Planner:
         self.slot_of |= zip(item["results"], slots, strict=True)
         step = Launch(index, tuple(reads), slots, places, what)
         step.source, step.fragment = position, True
-        step.side_effects = source.callbacks
+        step.callbacks = source.callbacks
         step.awaits = tuple(self._slot(value, what) for value in item.get("awaits", ()))
         self.plan.steps.append(step)
 

@@ -20,11 +20,14 @@ class PythonCalls(NamedTuple):
       functions: how many functions there have to be for those that it calls by number.
       by_number: whether all that it calls are given when it is loaded. Others are
         addresses, or objects of a backend, of one process.
+      effects: whether a call has effects beside its results, as `jax.pure_callback` has
+        none.
     """
 
     any: bool
     functions: int
     by_number: bool
+    effects: bool
 
     def __bool__(self) -> bool:
         return self.any
@@ -36,18 +39,25 @@ def find_python_calls(operations: Iterable[Any]) -> PythonCalls:
     JAX calls functions by custom calls; on TPUs, by pairs of transfers with the host.
     """
     numbers: list[int | None] = []
+    effects = False
     for op in operations:
         if op.name == "stablehlo.custom_call":
             target = ir.StringAttr(op.attributes["call_target_name"]).value
             if _is_callback(target):
                 numbers.append(_number(op))
+                effect = op.attributes.get("has_side_effect")
+                effects |= effect is not None and ir.BoolAttr(effect).value
         else:
             with_host = op.attributes.get("is_host_transfer")
             if with_host is not None and ir.BoolAttr(with_host).value:
                 numbers.append(None)
+                effects = True  # Of which kind it is, a transfer does not say.
     known = [number for number in numbers if number is not None]
     return PythonCalls(
-        bool(numbers), max(known, default=-1) + 1, len(known) == len(numbers)
+        bool(numbers),
+        max(known, default=-1) + 1,
+        len(known) == len(numbers),
+        effects,
     )
 
 

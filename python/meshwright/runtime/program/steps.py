@@ -20,6 +20,7 @@ from jax.experimental.layout import Format, Layout
 from ...jaxapi import runtime as jax_runtime
 from .loaded import Loaded
 from .placement import Place
+from .python_calls import PythonCalls
 
 Issue = Callable[[list], None]
 
@@ -84,12 +85,13 @@ class Launch(Step):
     """Runs an executable: a fragment, or the identity that reshards.
 
     Attributes:
+      callbacks: how it calls Python functions, if it may.
       awaits: slots of arrays that have to be there before it is issued.
     """
 
     source: int = 0
     fragment: bool = False
-    side_effects: bool = False
+    callbacks: PythonCalls | None = None
     awaits: tuple[int, ...] = ()
 
     def bind(self, loaded: list[Loaded], tokens: list) -> Issue:
@@ -98,7 +100,7 @@ class Launch(Step):
         handlers = [place.handler for place in self.places]
         first, last = self.writes.start, self.writes.stop
         gather, finish, add = _gather(self.reads), self.finish(), tokens.append
-        devices = target.devices
+        devices, callbacks = target.devices, self.callbacks
 
         def issue(slots):
             results = execute(gather(slots), True)
@@ -107,11 +109,11 @@ class Launch(Step):
             if finish:
                 finish(slots)
 
-        def issue_with_effects(slots):
+        def issue_with_callbacks(slots):
             issue(slots)
-            jax_runtime.keep_token(devices, tokens[-1])
+            jax_runtime.keep_token(devices, tokens[-1], callbacks.effects)
 
-        found = issue_with_effects if self.side_effects else issue
+        found = issue_with_callbacks if callbacks else issue
         return after_arrival(self.awaits, found) if self.awaits else found
 
 
