@@ -30,13 +30,16 @@ std::string mpmd::describeUnit(FragmentOp fragment) {
   return text;
 }
 
-/// What to change if `first`, which is to come first, needs `second`. Between
-/// microbatches of one stage it is nearly always the sum of their gradients.
+/// Whether one needs the other by the sum of the gradients of their stage:
+/// between its microbatches backward it is nearly always that.
+static bool isSum(const WorkItem &first, const WorkItem &second) {
+  return first.kind != WorkKind::Forward && second.kind != WorkKind::Forward &&
+         first.stage == second.stage && first.microbatch != second.microbatch;
+}
+
+/// What to change if `first`, which is to come first, needs `second`.
 static std::string findRemedy(const WorkItem &first, const WorkItem &second) {
-  bool isSum =
-      first.kind != WorkKind::Forward && second.kind != WorkKind::Forward &&
-      first.stage == second.stage && first.microbatch != second.microbatch;
-  if (!isSum)
+  if (!isSum(first, second))
     return "";
   std::string text = "; here it is likely the sum of the gradients, which the "
                      "program takes from the ";
@@ -157,12 +160,17 @@ void mpmd::warnOfConflicts(const ConsistentOrder &order,
                            const ScheduleOption &option,
                            const MicrobatchPasses &passes) {
   Conflicts inMicrobatch, between;
+  // GPipe runs all backward work after all forward work. In which order is no
+  // matter: it takes as long, and as much memory.
+  bool sumsAnyWay = option == getFrontDefaultSchedule();
   forEachConflict(units, order, [&](unsigned first, unsigned second) {
     int64_t microbatch = units.getItem(first).microbatch;
     int64_t other = units.getItem(second).microbatch;
     if (microbatch == other)
       inMicrobatch.add(first, second);
-    else if (!isOfLaterPass(microbatch, other, passes))
+    else if (!isOfLaterPass(microbatch, other, passes) &&
+             !(sumsAnyWay &&
+               isSum(units.getItem(first), units.getItem(second))))
       between.add(first, second);
   });
   for (const Conflicts &conflicts : {between, inMicrobatch})

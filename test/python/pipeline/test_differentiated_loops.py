@@ -283,6 +283,14 @@ def test_beside_a_loop_that_takes_gradients(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_the_default_schedule_has_this_order(way, caplog):
+    step, ws = training(summed, loss_for(way)), weights()
+    lowered = mw.jit(step, config_for(way, schedule=None)).lower(ws, XS)
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
+    assert order_on(lowered, "m0") == order_on(lowered, "m1") == "FFFFBBBB"
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_schedule_that_runs_backward_earlier_gives_way(way, caplog):
     """Its first backward needs what the last microbatch gives back."""
     step, ws = training(summed, loss_for(way)), weights()
