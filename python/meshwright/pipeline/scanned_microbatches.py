@@ -38,6 +38,7 @@ from ..staging.trips import (
     is_product,
     is_transposed,
     product_of_sums,
+    reader_of_sums,
     sums_of,
 )
 from ..tracing.primitives import call_p, for_p, named_computation_p
@@ -61,20 +62,20 @@ def with_scans_called(traced: Any, config: Config) -> Any:
     """A traced function whose loops over microbatches are calls.
 
     These are loops with stages in them, by marks or names, and under `auto` those that
-    are more work than half a stage. A program with calls says itself what its
-    microbatches are.
+    are more work than half a stage. There, a program with calls says itself what its
+    microbatches are; elsewhere those of loops are further ones.
     """
     closed = traced.jaxpr
-    if compat.find(closed.jaxpr, _is_scan) is None or compat.find(
-        closed.jaxpr, _is_call
+    if compat.find(closed.jaxpr, _is_scan) is None or (
+        config.auto_stages is not None and compat.find(closed.jaxpr, _is_call)
     ):
         return traced
     closed, pairs = _with_pairs(closed, config)
     writer = _Writer(closed, config, pairs)
     if not pairs and not writer.holds(closed.jaxpr, writer.may_be_called):
         return traced
-    written = writer.written()
-    return compat.with_jaxpr(traced, written) if writer.calls else traced
+    first, written = writer.calls, writer.written()
+    return compat.with_jaxpr(traced, written) if writer.calls > first else traced
 
 
 def _with_pairs(closed: Any, config: Config) -> tuple[Any, list[Pair]]:
@@ -95,6 +96,19 @@ def _is_scan(eqn: Any) -> bool:
 
 def _is_call(eqn: Any) -> bool:
     return eqn.primitive in (call_p, for_p)
+
+
+def _first_number(jaxpr: Any) -> int:
+    """A call counter above all that a program has."""
+    found = [0]
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is call_p:
+            found.append(eqn.params["call_counter"] + 1)
+        elif eqn.primitive is for_p:
+            found.append(eqn.params["iterations"])
+        else:
+            found += map(_first_number, compat.bodies(eqn))
+    return max(found)
 
 
 class _Opener(Writer):
@@ -135,6 +149,8 @@ class _Opener(Writer):
     def is_divided(self, eqn: Any) -> bool:
         """Whether a loop is to be in stages."""
         count = self._config.auto_stages
+        if compat.find_inside(eqn, _is_call) is not None:
+            return False  # Its calls cannot be numbered.
         if count is not None:
             return 2 * work_of(eqn) * count > self.whole
         if self._config.max_loop_trips is not None:
@@ -164,7 +180,7 @@ class _Opener(Writer):
     ) -> list[Any] | None:
         """The results of an operation that applies one of a kind; None of others."""
         body = body_of(eqn)
-        if body is None or self.is_assigned(eqn):
+        if body is None or _is_call(eqn) or self.is_assigned(eqn):
             return None
         if not self.holds(body.jaxpr, is_wanted):
             return None
@@ -175,12 +191,12 @@ class _Writer(_Opener):
     """Writes loops over microbatches out as calls; everything else stays.
 
     Attributes:
-      calls: how many counters they have so far.
+      calls: the next counter.
     """
 
     def __init__(self, closed: Any, config: Config, pairs: Sequence[Pair]):
         super().__init__(closed, config)
-        self.calls = 0
+        self.calls = _first_number(closed.jaxpr)
         self._pairs = {id(eqn): pair for pair in pairs for eqn in pair}
         self._numbers_of: dict[int, dict[int, int]] = {}
         self._rows: dict[tuple[Any, int], Any] = {}
@@ -201,12 +217,14 @@ class _Writer(_Opener):
         """Whether a trip has its own backward pass, or is all that is computed."""
         if compat.find_inside(eqn, is_transposed) is not None:
             return True
-        if self.trains or eqn.params["length"] == 1:
+        if eqn.params["length"] == 1 or not compat.find_inside(eqn, is_product):
             return False
         # It may also be a loop over parts of a sequence, in a model.
-        is_all = work_of(eqn) > _ALL * self.whole
-        is_model = compat.find_inside(eqn, is_product) is not None
-        return is_model and (is_all or self._config.auto_stages is None)
+        if self._config.auto_stages is not None:
+            return not self.trains and work_of(eqn) > _ALL * self.whole
+        # Beside a training step it is an evaluation, if no stage of it reads what
+        # the trip before gave.
+        return not self.trains or reader_of_sums(eqn) is None
 
     def _open(
         self, eqn: Any, operands: list[Any], stack: Any, count: int

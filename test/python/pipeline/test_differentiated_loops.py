@@ -20,6 +20,7 @@ from test_scanned_microbatches import (
     items_of,
     layer,
     loss_for,
+    order_on,
     weights,
 )
 
@@ -88,14 +89,6 @@ def sent(lowered):
     """The sizes of what meshes send, but for numbers."""
     sizes = [item["bytes"] for item in items_of(lowered, "transfer")]
     return [size for size in sizes if size > 16]
-
-
-def order_on(lowered, mesh):
-    return "".join(
-        "B" if any("(1)" in origin for origin in item["origins"]) else "F"
-        for item in items_of(lowered, "call")
-        if item["mesh"] == mesh and item["origins"]
-    )
 
 
 def check_places(lowered, transfers):
@@ -279,6 +272,20 @@ def test_beside_a_loop_that_takes_gradients(way):
     ws = weights()
     lowered = mw.jit(step, forward_first(way)).lower(ws, XS)
     check_places(lowered, 4 * COUNT)
+    check_numbers(lowered, step, ws, XS)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_evaluation_beside_it(way):
+    loss = loss_for(way)
+
+    def step(ws, xs):
+        ws, value = training(summed, loss)(ws, xs)
+        return ws, value, jax.lax.map(lambda x: loss(ws, x), 0.5 - xs)
+
+    ws = weights()
+    lowered = mw.jit(step, forward_first(way)).lower(ws, XS)
+    assert order_on(lowered, "m0") == order_on(lowered, "m1") == "FFFFBBBBFFFF"
     check_numbers(lowered, step, ws, XS)
 
 

@@ -146,6 +146,14 @@ def items_of(lowered, kind):
     return [item for item in items if item["kind"] == kind]
 
 
+def order_on(lowered, mesh):
+    return "".join(
+        "B" if any("(1)" in origin for origin in item["origins"]) else "F"
+        for item in items_of(lowered, "call")
+        if item["mesh"] == mesh and item["origins"]
+    )
+
+
 @functools.cache
 def run_plainly(loop):
     """What the step gives without marks or names, in plain JAX."""
@@ -171,12 +179,7 @@ def test_trips_are_microbatches(name, way):
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
     assert lowered.function_mesh_assignment.input_meshes[0] == ["m0", "m1"]
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
-    order = [
-        "B" if any("(1)" in origin for origin in item["origins"]) else "F"
-        for item in items_of(lowered, "call")
-        if item["mesh"] == "m0" and item["origins"]
-    ]
-    assert "".join(order) == "FFBFBFBB"
+    assert order_on(lowered, "m0") == "FFBFBFBB"
     sent = [item["bytes"] for item in items_of(lowered, "transfer")]
     activation = ROWS * WIDTH * 4
     assert [size for size in sent if size > 16] == [activation] * 2 * COUNT
@@ -232,6 +235,29 @@ def test_two_gradients_in_a_step(way, loop, caplog):
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
     assert not [r for r in caplog.records if r.levelname == "WARNING"]
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    check_numbers(lowered, step, ws, XS)
+
+
+def accumulated(ws, xs, loss):
+    gradient = mw.pipeline.accumulate(jax.value_and_grad(loss), COUNT)
+    return gradient(ws, xs.reshape(-1, WIDTH))
+
+
+@pytest.mark.parametrize("loop", [added, accumulated])
+@pytest.mark.parametrize("way", ["marks", "names"])
+def test_an_evaluation_beside_the_gradients(way, loop):
+    """It reads the new weights, so it comes last."""
+    loss = loss_for(way)
+
+    def step(ws, xs):
+        value, grads = loop(ws, xs, loss)
+        ws = jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads)
+        return ws, value, jax.lax.map(lambda x: loss(ws, x), 0.5 - xs)
+
+    ws = weights()
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
+    assert order_on(lowered, "m0") == "FFBFBFBBFFFF"
     check_numbers(lowered, step, ws, XS)
 
 
@@ -343,14 +369,22 @@ def test_loops_of_many_trips_stay_loops():
     refused(step, "marks", weights(), xs, match=why)
 
 
-def test_loops_beside_microbatches_stay_loops():
+def test_loops_beside_microbatches_are_further_ones():
     loss = loss_for("marks")
 
     def step(ws, xs):
         first = mw.call(loss, call_counter=0)(ws, xs[0])
         return first, added(ws, xs, loss)
 
-    refused(step, "marks", weights(), XS, match=IN_A_SCAN)
+    lowered = mw.jit(step, config_for("marks")).lower(weights(), XS)
+    check_numbers(lowered, step, weights(), XS)
+
+
+def test_loops_of_calls_stay_loops():
+    def step(ws, xs):
+        return added(ws, xs, mw.call(loss_for("marks"), call_counter=0))
+
+    refused(step, "marks", weights(), XS, match="microbatches in it cannot be numbered")
 
 
 def test_loops_are_written_out_where_that_is_asked_for():
