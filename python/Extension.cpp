@@ -350,6 +350,13 @@ static void defineError(nb::module_ &m) {
       nb::cpp_function([] { partitionError.reset(); }));
 }
 
+static nb::list makeRemarks(const TextResult &result) {
+  return makeList(result.remarks, [](const TextRemark &remark) {
+    return nb::make_tuple(remark.kind, remark.missed,
+                          makeMessage(remark.about));
+  });
+}
+
 static void defineResult(nb::module_ &m) {
   nb::class_<Result>(m, "Result", "A partitioned program, as texts.")
       .def_prop_ro("module", &printModule,
@@ -384,15 +391,13 @@ static void defineResult(nb::module_ &m) {
           "if it is not known), line, column, text, id (mostly empty), and "
           "arguments as pairs of name and value.")
       .def_prop_ro(
-          "remarks",
-          [](Result &r) {
-            return makeList(r.getWhole().remarks, [](const TextRemark &remark) {
-              return nb::make_tuple(remark.kind, remark.missed,
-                                    makeMessage(remark.about));
-            });
-          },
+          "remarks", [](Result &r) { return makeRemarks(r.getWhole()); },
           "What passes did, or did not and why: tuples of kind, whether it was "
-          "missed, and a message.");
+          "missed, and a message.")
+      .def_prop_ro(
+          "few_remarks", [](const Result &r) { return makeRemarks(r.texts); },
+          "The same of those microbatches that were partitioned, which says it "
+          "all of what is there once.");
 }
 
 static void definePartitioner(nb::module_ &m) {

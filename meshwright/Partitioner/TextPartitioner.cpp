@@ -317,10 +317,9 @@ bool TextSession::State::import() {
     if (mayOrder || repetition) // Else the first reason is the one that counts.
       whyWhole = whyNot;
   }
-  if (repetition) // Remarks are those of the whole program.
+  if (repetition)
     wholeConfig = request->config;
-  else
-    context->setUpRemarks(config->options.inspection);
+  context->setUpRemarks(config->options.inspection);
   FailureOr<std::unique_ptr<Partitioning>> begun =
       Partitioning::begin(*module, std::move(*config), phases);
   if (failed(begun) || failed((*begun)->import())) {
@@ -344,8 +343,7 @@ TextSession::State::writeResult(const PartitionResult &partitioned) {
     takeProgram(partitioned);
     return success();
   }
-  if (!result.isRepeated)
-    result.remarks = context->takeRemarks();
+  result.remarks = context->takeRemarks();
   if (result.isRepeated) {
     // It would be that of few microbatches.
   } else if (givesBytecode) {

@@ -88,8 +88,10 @@ struct TextResult {
   /// Of all kinds, or of those that the option `mpmd_remarks` names, which are
   /// among the diagnostics, too.
   std::vector<TextRemark> remarks;
-  bool isRepeated = false; ///< There are neither remarks nor the module.
-  std::string module;      ///< The partitioned program, with locations.
+  /// Few microbatches were partitioned: remarks are about these, and there is
+  /// no module.
+  bool isRepeated = false;
+  std::string module;    ///< The partitioned program, with locations.
   std::string placement; ///< Meshes and shardings of inputs and outputs, JSON.
   std::vector<TextFragmentInfo> fragmentInfos; ///< As imported.
   // After the last phase:

@@ -12,8 +12,10 @@ from ..compiler.diagnostics import Message, Remark
 from ..core.config import Config
 from ..core.tables import size_text
 from ..jaxapi import frontend as compat
+from ..jaxapi.modules import find_main
 from ..shardings.signature import ProgramSignature
 
+_RESHARDS = ("sdy.sharding_constraint", "sdy.reshard")
 _LONGEST = 12  # Lines of a list; the rest is counted.
 
 
@@ -39,20 +41,6 @@ def _split(sharding: Mapping[str, Any] | None) -> str:
 
 def _origin(item: Mapping[str, Any]) -> str:
     return ", ".join(item["origins"]) or "(inferred)"
-
-
-def _origins_of_calls(module: Any) -> Iterator[list[str]]:
-    """Names of the computations of each call of a fragment, without duplicates.
-
-    What schedule.json has of them is for people: a transposed one has its count after
-    it, and names may end so, too.
-    """
-    for function in module.body.operations:
-        for region in function.regions:
-            for operation in region.blocks[0].operations:
-                if isinstance(operation, compat.mpmd.FragmentCallOp):
-                    origins = map(compat.mpmd.UserOriginAttr, operation.origin)
-                    yield list(dict.fromkeys(origin.user_name for origin in origins))
 
 
 def _axis_of(attribute: Any) -> str | dict[str, Any]:
@@ -90,7 +78,7 @@ def _reshards(function: Any) -> Iterator[tuple[str, str, str]]:
             if "sdy.sharding" in attributes:
                 known[argument] = _spec(attributes["sdy.sharding"])
     for operation in block.operations:
-        if operation.operation.name not in ("sdy.sharding_constraint", "sdy.reshard"):
+        if operation.operation.name not in _RESHARDS:
             continue
         operand, wanted = operation.operands[0], _spec(operation.attributes["sharding"])
         found = known.get(operand)
@@ -117,15 +105,17 @@ class Report:
       config: what the function was lowered for.
       signature: what it takes and gives.
       program: the schedule of the partitioner.
-      module: the partitioned module.
+      fragments: the text of the module of each fragment, by its name. The partitioned
+        module says no more, and has every call of every microbatch.
       messages: what the partitioner reported.
-      remarks: what it did on its own, and did not.
+      remarks: what it did on its own, and did not; of a few microbatches, if it made
+        the rest by repeating these.
     """
 
     config: Config
     signature: ProgramSignature
     program: Mapping[str, Any]
-    module: Any
+    fragments: Mapping[str, str]
     messages: Sequence[Message]
     remarks: Sequence[Remark]
 
@@ -133,6 +123,7 @@ class Report:
         self.values = self.program["values"]
         items = self.program["items"]
         self.calls = [item for item in items if item["kind"] == "call"]
+        self.origins = {name for item in self.calls for name in item["origins"]}
         self.transfers = [item for item in items if item["kind"] == "transfer"]
         self.maker = {r: item for item in self.calls for r in item["results"]}
         self.readers = collections.defaultdict(list)
@@ -153,16 +144,27 @@ class Report:
         for division in self.config.divisions:
             yield from division.lines(self.config.stage_to_mesh or {})
 
+    def _user_name(self, origin: str) -> str:
+        """The name that the user gave to what a call is of.
+
+        A transposed one has its count after it, and names may end so, too: then there
+        is nothing with the name before that, and the whole one is assigned.
+        """
+        name, bracket, count = origin.removesuffix(")").rpartition("(")
+        if not (bracket and origin.endswith(")") and count.isdigit()):
+            return origin
+        is_whole = name not in self.origins and self.config.assignment_of([origin])
+        return origin if is_whole else name
+
     def names(self) -> Iterator[str]:
         """Computations by mesh, with the stage and the reason."""
         assigned = self.config.name_to_mesh_assignment
         stages = self.config.name_to_stage_assignment
+        user_names = {origin: self._user_name(origin) for origin in self.origins}
         found: dict[tuple[str, str], int] = collections.Counter(
             (name, item["mesh"])
-            for item, origins in zip(
-                self.calls, _origins_of_calls(self.module), strict=True
-            )
-            for name in origins
+            for item in self.calls
+            for name in dict.fromkeys(map(user_names.get, item["origins"]))
         )
         for (name, mesh), count in found.items():
             stage = f", stage {stages[name]}" if name in stages else ""
@@ -273,6 +275,8 @@ class Report:
                 item["operands"], fragment["arguments"], strict=True
             ):
                 value = self.values[operand]
+                if value["sharding"] == argument["sharding"]:
+                    continue  # Of a long pipeline there are many.
                 found, wanted = _split(value["sharding"]), _split(argument["sharding"])
                 if found != wanted:
                     yield (
@@ -285,17 +289,14 @@ class Report:
 
     def _resharded_inside(self) -> Iterator[str]:
         """Fragments that split a value in another way than they get or made it."""
-        by_name = {
-            fragment["name"]: number
-            for number, fragment in enumerate(self.program["fragments"])
-        }
         callers = {item["fragment"]: item for item in self.calls}
-        for function in self.module.body.operations:
-            number = by_name.get(str(function.attributes.get("sym_name")).strip('"'))
-            if number not in callers:
+        for number, fragment in enumerate(self.program["fragments"]):
+            text = self.fragments.get(fragment["name"], "")
+            if number not in callers or not any(name in text for name in _RESHARDS):
                 continue
+            module = compat.parse_module(text).operation
             item = callers[number]
-            for kind, found, wanted in _reshards(function):
+            for kind, found, wanted in _reshards(find_main(module)):
                 yield (
                     f"{_origin(item)} on {item['mesh']} splits {kind} as {wanted} "
                     f"inside, where it was {found} before"

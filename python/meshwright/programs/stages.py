@@ -474,9 +474,11 @@ class Lowered(jax.stages.Lowered):
           file: where to print, the terminal by default.
         """
         messages = explained_messages(self._messages, self._config)
-        program, module = self.partitioning_result.program, self.mpmd_module
-        facts = self._config, self._signature, program, module, messages, self.remarks
-        print(Report(*facts), file=file)
+        program = self.partitioning_result.program
+        fragments = self.partitioning_result.fragments
+        about = self._config, self._signature, program, fragments
+        remarks = remarks_of(list(self.partitioning_result._made.few_remarks))
+        print(Report(*about, messages, remarks), file=file)
 
     @at_users_line
     def compile(

@@ -1,5 +1,7 @@
 """A program of many microbatches is partitioned for few, and the result is the same."""
 
+import io
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -99,12 +101,20 @@ def lower(monkeypatch, most, kind, schedule, stages, meshes, microbatches, **opt
     return mw.jit(step, config, donate_argnums=donated).lower(*arguments)
 
 
+def report_of(lowered):
+    page = io.StringIO()
+    lowered.report(page)
+    return page.getvalue()
+
+
 def check(monkeypatch, *program, **options):
     """That the result is that of the whole program, made of few microbatches."""
     lowered = [lower(monkeypatch, most, *program, **options) for most in (0, 1)]
     whole, ours = (each.partitioning_result for each in lowered)
     simulated = [each.simulate("h100").as_text() for each in lowered]
     assert simulated[0] == simulated[1]
+    pages = [report_of(each) for each in lowered]
+    assert pages[0] == pages[1]
     assert ours._made.is_repeated
     assert not whole._made.is_repeated
     assert ours.program_text == whole.program_text
