@@ -210,8 +210,8 @@ _pure_tokens: dict[Any, Any] = {}
 def keep_token(devices: tuple[Any, ...], token: Any, has_effects: bool) -> None:
     """Lets a launch that calls Python be waited for before Python is gone.
 
-    One with side effects by `jax.effects_barrier()`, too, which raises its error, as JAX
-    does at exit. Errors of others are those of their results.
+    One with side effects by `jax.effects_barrier()`, too, which raises its error, as
+    JAX does at exit. Errors of others are those of their results.
     """
     # Devices of other processes have none here.
     local = (d for d in devices if d.process_index == d.client.process_index())
