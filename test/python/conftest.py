@@ -110,7 +110,7 @@ def comparing(tools):
 
 @pytest.fixture(scope="session")
 def same_numbers():
-    """Compares the numbers of two programs, with random arguments."""
+    """Compares the numbers of two programs of small arrays, with random arguments."""
     from support import same_numbers
     from support.isolated import Isolated
 

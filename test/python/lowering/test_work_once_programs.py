@@ -191,7 +191,7 @@ def test_a_program_computes_the_same_numbers(tools, tmp_path):
     erased = tools.check("meshwright", "erase", tmp_path / "partitioned.mlir")
     original = numerics.strip_names(source.read_text())
     arguments = numerics.random_arguments(original)
-    found = [numerics.run(text, arguments) for text in (original, erased)]
+    found = [numerics.run(text, arguments, fold=False) for text in (original, erased)]
     assert numerics.largest_difference(*found) <= 1e-5
 
 
