@@ -133,8 +133,8 @@ endfunction()
 
 # meshwright_passes(NAME [NAMESPACE name] [INCLUDE header...]): TableGen for the
 # Passes.td of a folder, as target Meshwright<NAME>PassesIncGen, and its Passes.h in
-# mlir::mpmd or that namespace, with the headers that types of options need; register
-# function register<NAME>Passes().
+# mlir::mpmd or that namespace, with the headers that types of options need. They are
+# registered by registerAllPasses() of InitAll.h.
 function(meshwright_passes name)
   cmake_parse_arguments(ARG "" "NAMESPACE" "INCLUDE" ${ARGN})
   set(base mlir/Dialect/Func/IR/FuncOps.h mlir/Pass/Pass.h)
@@ -151,8 +151,14 @@ function(meshwright_passes name)
   string(MAKE_C_IDENTIFIER ${folder} guard)
   string(TOUPPER ${guard} guard)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/Passes.h.in Passes.h @ONLY)
-  set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_PASS_INCLUDES
-               "#include \"${folder}/Passes.h\"\n")
+  string(CONCAT registrations
+               "#include \"${folder}/Passes.h\"\n"
+               "#define GEN_PASS_REGISTRATION\n"
+               "namespace mlir::${ARG_NAMESPACE} {\n"
+               "#include \"${folder}/Passes.h.inc\"\n"
+               "} // namespace mlir::${ARG_NAMESPACE}\n")
+  set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_PASS_REGISTRATIONS
+               "${registrations}")
   set_property(GLOBAL APPEND_STRING PROPERTY MESHWRIGHT_PASS_CALLS
                "  mlir::${ARG_NAMESPACE}::register${name}Passes();\n")
   set(LLVM_TARGET_DEFINITIONS Passes.td)

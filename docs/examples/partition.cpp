@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"

@@ -8,7 +8,7 @@
 #include "meshwright/Fragments/AlikeUnits.h"
 #include "meshwright/Fragments/FragmentInfo.h"
 #include "meshwright/Fragments/FragmentModule.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Partitioner/Explain/ExplainSharding.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Partitioner/Repeat/Repetition.h"

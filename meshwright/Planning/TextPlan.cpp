@@ -5,7 +5,7 @@
 #include "meshwright/Planning/TextPlan.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Planning/PlanRequest.h"
 
 using namespace mlir;

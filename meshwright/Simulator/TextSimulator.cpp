@@ -6,7 +6,7 @@
 #include "meshwright/Cost/TensorBytes.h"
 #include "meshwright/Files/CrashGuard.h"
 #include "meshwright/Files/ProgramText.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Partitioner/Partitioner.h"
 #include "meshwright/Partitioner/TextPartitioner.h"
 #include "meshwright/Simulator/ProgramSimulation.h"

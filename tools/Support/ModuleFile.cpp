@@ -5,7 +5,7 @@
 #include "ModuleFile.h"
 #include "Progress.h"
 #include "meshwright/Files/CrashGuard.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "meshwright/Text/WholeFile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "llvm/Support/Error.h"

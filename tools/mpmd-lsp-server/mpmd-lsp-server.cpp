@@ -5,7 +5,7 @@
 #include "Messages.h"
 #include "Support/Tool.h"
 #include "meshwright/Files/DeepStack.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include <csignal>
 #include <thread>

@@ -4,7 +4,7 @@
 
 #include "meshwright/Cost/Temporaries/OpOrder.h"
 #include "meshwright/Cost/Device.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Export/Pipeline.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 #include <vector>

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Files/ProgramText.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/IR/EqualBodies.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

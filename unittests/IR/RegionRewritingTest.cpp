@@ -4,7 +4,7 @@
 
 #include "meshwright/IR/RegionRewriting.h"
 #include "meshwright/Dialect/StableHLO/StablehloDialect.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"

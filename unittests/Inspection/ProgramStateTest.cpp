@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Inspection/ProgramState.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"

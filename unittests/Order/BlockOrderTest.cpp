@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "meshwright/Order/BlockOrder.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <random>

@@ -9,7 +9,7 @@
 
 #include "meshwright/Fragments/Merge/FragmentGroup.h"
 #include "meshwright/Fragments/Merge/MergeFragments.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

@@ -11,7 +11,7 @@
 
 #include "meshwright/Fragments/Merge/MergeFragments.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/SmallVectorExtras.h"

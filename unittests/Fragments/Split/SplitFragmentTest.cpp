@@ -10,7 +10,7 @@
 
 #include "meshwright/Fragments/Split/SplitFragment.h"
 #include "meshwright/Dialect/Mpmd/Fragments.h"
-#include "meshwright/InitAll.h"
+#include "meshwright/InitDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
