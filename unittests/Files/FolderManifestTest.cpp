@@ -13,16 +13,15 @@
 #include "llvm/Support/FileUtilities.h"
 #include "gtest/gtest.h"
 
-using namespace llvm;
 using namespace meshwright;
 
 /// The hash of a file with this text.
-static std::string hashText(StringRef text) {
-  SmallString<128> path;
-  EXPECT_FALSE(sys::fs::createTemporaryFile("hashed", "txt", path));
-  FileRemover remover(path);
+static std::string hashText(llvm::StringRef text) {
+  llvm::SmallString<128> path;
+  EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("hashed", "txt", path));
+  llvm::FileRemover remover(path);
   std::error_code code;
-  raw_fd_ostream(path, code) << text;
+  llvm::raw_fd_ostream(path, code) << text;
   EXPECT_FALSE(code);
   return hashFile(path).value_or("none");
 }
@@ -51,11 +50,11 @@ TEST(FolderManifestTest, LongContentsAreHashedByBlocks) {
 }
 
 TEST(FolderManifestTest, OnlyRegularFilesAreHashed) {
-  SmallString<128> folder;
-  ASSERT_FALSE(sys::fs::createUniqueDirectory("hashed", folder));
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("hashed", folder));
   EXPECT_EQ(hashFile(folder), std::nullopt);
   EXPECT_EQ(hashFile((folder + "/missing").str()), std::nullopt);
-  EXPECT_FALSE(sys::fs::remove(folder));
+  EXPECT_FALSE(llvm::sys::fs::remove(folder));
 }
 
 TEST(FolderManifestTest, BooleanListsDoNotDependOnPieces) {
@@ -65,13 +64,13 @@ TEST(FolderManifestTest, BooleanListsDoNotDependOnPieces) {
   std::string expected;
   llvm::raw_string_ostream expectedStream(expected);
   printWithBooleanLists(text, expectedStream);
-  ASSERT_FALSE(StringRef(expected).contains("0x"));
+  ASSERT_FALSE(llvm::StringRef(expected).contains("0x"));
   for (size_t size : {size_t(1), size_t(7), size_t(60), text.size()}) {
     std::string printed;
     llvm::raw_string_ostream os(printed);
     {
       BooleanListStream lists(os);
-      for (StringRef rest = text; !rest.empty();
+      for (llvm::StringRef rest = text; !rest.empty();
            rest = rest.drop_front(std::min(size, rest.size()))) {
         lists << rest.take_front(size);
         lists.flush();
