@@ -19,6 +19,32 @@ struct Node {
   uint32_t before;
 };
 
+/// Orders of one length. One that is taken out leaves its memory to the next.
+class Layer {
+public:
+  size_t size() const { return count; }
+  bool empty() const { return count == 0; }
+  PartialOrder &operator[](size_t index) { return orders[index]; }
+  const PartialOrder &operator[](size_t index) const { return orders[index]; }
+  PartialOrder *begin() { return orders.data(); }
+  PartialOrder *end() { return orders.data() + count; }
+
+  void push_back(const PartialOrder &order) {
+    if (count == orders.size())
+      orders.emplace_back();
+    orders[count++] = order;
+  }
+  void shrink(size_t size) { count = size; }
+  void swap(Layer &other) {
+    orders.swap(other.orders);
+    std::swap(count, other.count);
+  }
+
+private:
+  std::vector<PartialOrder> orders;
+  size_t count = 0;
+};
+
 class BeamSearch {
 public:
   BeamSearch(const PipelineProblem &problem, size_t width, int64_t limit)
@@ -42,7 +68,9 @@ private:
   int64_t limit;
   bool dropped = false;
   std::vector<Node> nodes;
-  std::vector<PartialOrder> layer, next;
+  /// An order while it is made, and those that are kept: their memory is used again.
+  PartialOrder longer;
+  Layer layer, next;
   /// The orders of the next layer by a hash of what they have done.
   llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> alike;
 };
@@ -57,18 +85,20 @@ static uint64_t getHash(const PartialOrder &order) {
 
 bool BeamSearch::isNeedless(const PartialOrder &order,
                             llvm::ArrayRef<uint32_t> mates) const {
-  return order.bound >= limit || llvm::any_of(mates, [&](uint32_t mate) {
-           return next[mate].done == order.done &&
-                  builder.isNowhereLater(next[mate], order);
-         });
+  return llvm::any_of(mates, [&](uint32_t mate) {
+    return next[mate].done == order.done &&
+           builder.isNowhereLater(next[mate], order);
+  });
 }
 
 void BeamSearch::extend(const PartialOrder &order) {
   llvm::SmallVector<Candidate, 8> candidates;
   builder.listCandidates(order, candidates);
   for (const Candidate &candidate : candidates) {
-    PartialOrder longer = order;
+    longer = order;
     builder.append(longer, candidate);
+    if (longer.bound >= limit)
+      continue;
     auto &mates = alike[getHash(longer)];
     if (isNeedless(longer, mates))
       continue;
@@ -81,11 +111,11 @@ void BeamSearch::extend(const PartialOrder &order) {
              builder.isNowhereLater(longer, next[mate]);
     });
     if (worse != mates.end()) {
-      next[*worse] = std::move(longer);
+      next[*worse] = longer;
       continue;
     }
     mates.push_back(next.size());
-    next.push_back(std::move(longer));
+    next.push_back(longer);
   }
 }
 
@@ -98,7 +128,7 @@ void BeamSearch::keepBest() {
            std::tie(b.bound, b.load, b.node);
   };
   std::nth_element(next.begin(), next.begin() + width, next.end(), isBetter);
-  next.resize(width);
+  next.shrink(width);
 }
 
 Plan BeamSearch::makePlan(uint32_t node) const {
@@ -119,7 +149,7 @@ BeamResult BeamSearch::run() {
       extend(order);
     keepBest();
     layer.swap(next);
-    next.clear();
+    next.shrink(0);
     alike.clear();
   }
   BeamResult result;
