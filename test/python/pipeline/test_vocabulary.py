@@ -1,6 +1,7 @@
 """The vocabulary on all meshes: losses, order, memory, and what cannot be cut."""
 
 import functools
+import unittest.mock
 
 import jax
 import jax.numpy as jnp
@@ -107,13 +108,26 @@ def find_orders(lowered, plain=plain_loss):
     return find_issued(lowered.partitioning_result.program, topology, recording)
 
 
+@functools.cache
+def lower_on_equal_meshes():
+    """The program of the model above, and how often the parts were combined for it."""
+    traces, combine = [], Shards.combine
+
+    def counted(*args):
+        traces.append(args)
+        return combine(*args)
+
+    with unittest.mock.patch.object(Shards, "combine", counted):
+        return lower(loss, NAME), len(traces)
+
+
 @pytest.mark.parametrize(
     ("name", "sizes"),
-    [(NAME, (1, 1, 1, 1)), ("VOCAB_PARALLEL_1F1B", (1, 2, 1, 2))],
+    [(NAME, None), ("VOCAB_PARALLEL_1F1B", (1, 2, 1, 2))],
     ids=["equal", "unequal"],
 )
 def test_a_vocabulary_trains_as_drawn(tools, caplog, name, sizes):
-    lowered = lower(loss, name, sizes)
+    lowered = lower(loss, name, sizes) if sizes else lower_on_equal_meshes()[0]
     # The plain head has a loss of its own, without the parts.
     orders, lives = find_orders(lowered)
     schedule = mw.get_pipeline_schedule(name)
@@ -125,24 +139,24 @@ def test_a_vocabulary_trains_as_drawn(tools, caplog, name, sizes):
     assert not caplog.messages
 
 
-@pytest.mark.parametrize("kind", ["csv", "json"])
-def test_a_plan_from_a_file_orders_a_vocabulary(tools, tmp_path, kind):
+def test_a_plan_from_a_file_orders_a_vocabulary(tools, tmp_path):
     shape = ["schedule", NAME, CHUNKS, f"--meshes={MESHES}", "--microbatches=8"]
     csv = tools.check("meshwright", *shape, "--csv")
     # One more forward before the first backward of the last mesh.
     changed = csv.replace("7T0,3B0,11E6,3F4", "7T0,11E6,3F4,3B0")
-    path = tmp_path / f"plan.{kind}"
-    path.write_text(changed)
-    if kind == "json":
-        path.write_text(tools.check("meshwright", "schedule", f"file:{path}", "--json"))
-    lowered = lower(loss, f"file:{path}")
+    files = [tmp_path / f"plan.{kind}" for kind in ("csv", "json")]
+    files[0].write_text(changed)
+    json = tools.check("meshwright", "schedule", f"file:{files[0]}", "--json")
+    files[1].write_text(json)
+    lowered, other = (lower(loss, f"file:{path}") for path in files)
     orders, _ = find_orders(lowered)
     assert orders == read_plan(changed)
+    items = [each.partitioning_result.program["items"] for each in (lowered, other)]
+    assert items[0] == items[1]
 
 
 def test_weights_are_in_parts_on_all_meshes():
-    lowered = lower(loss, NAME)
-    program = lowered.partitioning_result.program
+    program = lower_on_equal_meshes()[0].partitioning_result.program
     values = program["values"]
     parts = {
         entry["name"]: (values[entry["value"]]["mesh"], values[entry["value"]]["shape"])
@@ -155,17 +169,9 @@ def test_weights_are_in_parts_on_all_meshes():
     )
 
 
-def test_what_combines_the_parts_is_traced_once_for_all_gradients(monkeypatch):
-    traces, combine = [], Shards.combine
-
-    def counted(*args):
-        traces.append(args)
-        return combine(*args)
-
-    monkeypatch.setattr(Shards, "combine", counted)
-    lower(loss, NAME)
+def test_what_combines_the_parts_is_traced_once_for_all_gradients():
     # Of the embedding, of the loss, and of what goes back to the parts of the head.
-    assert len(traces) == 3
+    assert lower_on_equal_meshes()[1] == 3
 
 
 def tied(weights, x, y):
