@@ -142,8 +142,8 @@ def test_a_loop_over_lists_becomes_what_calls_become(schedule, loop):
 
 
 @functools.cache
-def train_by_calls(stages):
-    step = jax.jit(training(by_calls))
+def train_plainly(loop, stages):
+    step = jax.jit(training(loop))
     return jax.device_get(step(make_weights(stages), make_batch()))
 
 
@@ -152,10 +152,9 @@ def train_by_calls(stages):
 def test_numbers_are_those_of_jax(schedule, loop):
     stages = SCHEDULES[schedule]
     args = make_weights(stages), make_batch()
-    step = training(loop)
-    ours = mw.jit(step, make_config(schedule, stages))(*args)
-    close(ours, jax.jit(step)(*args))
-    close(ours, train_by_calls(stages))
+    ours = mw.jit(training(loop), make_config(schedule, stages))(*args)
+    close(ours, train_plainly(loop, stages))
+    close(ours, train_plainly(by_calls, stages))
 
 
 @pytest.mark.parametrize("loop", LOOPS)
