@@ -112,19 +112,22 @@ def _first_number(jaxpr: Any) -> int:
 
 
 class _Opener(Writer):
-    """Lays open what loops over microbatches may be in; everything else stays.
-
-    Attributes:
-      whole: the work of the program.
-      trains: whether a part of it was transposed.
-    """
+    """Lays open what loops over microbatches may be in; everything else stays."""
 
     def __init__(self, closed: Any, config: Config):
         super().__init__(closed, None, None)
         self._config = config
-        self.whole = sum(map(work_of, closed.jaxpr.eqns))
-        self.trains = compat.find(closed.jaxpr, is_transposed) is not None
         self._held: dict[tuple[int, str], tuple[Any, bool]] = {}
+
+    @functools.cached_property
+    def whole(self) -> float:
+        """The work of the program, which few programs are asked for."""
+        return sum(map(work_of, self._closed.jaxpr.eqns))
+
+    @functools.cached_property
+    def trains(self) -> bool:
+        """Whether a part of the program was transposed."""
+        return compat.find(self._closed.jaxpr, is_transposed) is not None
 
     def holds(self, jaxpr: Any, is_wanted: Callable[[Any], bool]) -> bool:
         """Whether an operation of a kind is in a jaxpr, or in one that it applies.
