@@ -1,5 +1,5 @@
-"""How far apart the numbers of two programs of small arrays are, found in a twentieth of
-the time in which XLA compiles them, where that is possible."""
+"""How far apart the numbers of two programs of small arrays are, found in a twentieth
+of the time in which XLA compiles them, where that is possible."""
 
 from support import numerics
 from support.isolated import Aborted, Isolated
