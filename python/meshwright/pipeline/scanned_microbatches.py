@@ -98,12 +98,14 @@ def _is_call(eqn: Any) -> bool:
     return eqn.primitive in (call_p, for_p)
 
 
+@compat.weakref_lru_cache
 def _first_number(jaxpr: Any) -> int:
     """A call counter above all that a program has."""
     found = [0]
     for eqn in jaxpr.eqns:
         if eqn.primitive is call_p:
-            found.append(eqn.params["call_counter"] + 1)
+            counter = eqn.params["call_counter"]
+            found.append(0 if counter is None else counter + 1)
         elif eqn.primitive is for_p:
             found.append(eqn.params["iterations"])
         else:

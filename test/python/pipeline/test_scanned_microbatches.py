@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax.sharding import Mesh
 from meshwright.pipeline import scanned_microbatches
+from meshwright.tracing.primitives import call_p
 
 import meshwright as mw
 
@@ -146,6 +147,12 @@ def items_of(lowered, kind):
     return [item for item in items if item["kind"] == kind]
 
 
+def counters_of(step, config):
+    traced = mw.jit(step, config).trace(weights(), XS)
+    calls = [eqn for eqn in traced.jaxpr.eqns if eqn.primitive is call_p]
+    return [eqn.params["call_counter"] for eqn in calls]
+
+
 def order_on(lowered, mesh):
     return "".join(
         "B" if any("(1)" in origin for origin in item["origins"]) else "F"
@@ -258,6 +265,23 @@ def test_an_evaluation_beside_the_gradients(way, loop):
     lowered = mw.jit(step, config_for(way)).lower(ws, XS)
     assert lowered.function_mesh_assignment.output_meshes[0] == ["m0", "m1"]
     assert order_on(lowered, "m0") == "FFBFBFBBFFFF"
+    check_numbers(lowered, step, ws, XS)
+
+
+@pytest.mark.parametrize("loop", [added, accumulated])
+@pytest.mark.parametrize("way", ["marks", "names"])
+def test_an_evaluation_before_the_gradients(way, loop, caplog):
+    loss = loss_for(way)
+
+    def step(ws, xs):
+        scale = jax.lax.map(lambda x: loss(ws, x), xs).mean()
+        value, grads = loop(ws, scale * xs, loss)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, ws, grads), value
+
+    ws = weights()
+    lowered = mw.jit(step, config_for(way)).lower(ws, XS)
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
+    assert order_on(lowered, "m0") == "FFFFFFBFBFBB"
     check_numbers(lowered, step, ws, XS)
 
 
@@ -376,6 +400,19 @@ def test_loops_beside_microbatches_are_further_ones():
         first = mw.call(loss, call_counter=0)(ws, xs[0])
         return first, added(ws, xs, loss)
 
+    assert counters_of(step, config_for("marks")) == [0, *range(1, 1 + COUNT)]
+    lowered = mw.jit(step, config_for("marks")).lower(weights(), XS)
+    check_numbers(lowered, step, weights(), XS)
+
+
+def test_loops_beside_calls_without_counters():
+    """One that is all of a program is no microbatch."""
+    loss = loss_for("marks")
+
+    def step(ws, xs):
+        rows = jax.lax.fori_loop(0, 3, lambda i, x: x * 0.5 + i, xs[0])
+        return mw.call(loss)(ws, rows)
+
     lowered = mw.jit(step, config_for("marks")).lower(weights(), XS)
     check_numbers(lowered, step, weights(), XS)
 
@@ -390,9 +427,9 @@ def test_loops_of_calls_stay_loops():
 def test_loops_are_written_out_where_that_is_asked_for():
     """With `max_loop_trips` as other loops with stages inside."""
     step, ws = step_of(added, "marks"), weights()
-    lowered = mw.jit(step, config_for("marks", max_loop_trips=COUNT)).lower(ws, XS)
-    counters = [item.get("call_counter") for item in items_of(lowered, "call")]
-    assert not any(counters)
+    config = config_for("marks", max_loop_trips=COUNT)
+    assert not counters_of(step, config)
+    lowered = mw.jit(step, config).lower(ws, XS)
     check_numbers(lowered, step, ws, XS)
 
 
