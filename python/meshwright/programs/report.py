@@ -147,14 +147,15 @@ class Report:
     def _user_name(self, origin: str) -> str:
         """The name that the user gave to what a call is of.
 
-        A transposed one has its count after it, and names may end so, too: then there
-        is nothing with the name before that, and the whole one is assigned.
+        A transposed one has its count after it, and names may end so, too: those that
+        are assigned, or of whose beginning nothing is known.
         """
         name, bracket, count = origin.removesuffix(")").rpartition("(")
         if not (bracket and origin.endswith(")") and count.isdigit()):
             return origin
-        is_whole = name not in self.origins and self.config.assignment_of([origin])
-        return origin if is_whole else name
+        assigned = self.config.name_to_mesh_assignment
+        is_known = name in self.origins or name in assigned
+        return name if is_known and origin not in assigned else origin
 
     def names(self) -> Iterator[str]:
         """Computations by mesh, with the stage and the reason."""

@@ -182,6 +182,19 @@ def test_names_may_end_as_transposed_ones_do():
     assert "no computation" not in report
 
 
+def test_names_that_end_as_transposed_ones_of_others():
+    names = {"f": "m0", "f(1)": "m1"}
+    config = dataclasses.replace(CONFIG, name_to_mesh_assignment=names)
+
+    def run(x):
+        return named(jnp.sum, "f(1)")(named(jnp.cos, "f")(x))
+
+    report = section(report_of(run, X, config=config), "Names")
+    assert "f -> m0 (assigned; in 1 fragment calls)" in report
+    assert "f(1) -> m1 (assigned; in 1 fragment calls)" in report
+    assert "no computation" not in report
+
+
 def test_report_of_donations_that_are_of_no_use():
     config = dataclasses.replace(CONFIG, input_mesh_assignment=("m0",))
     report = report_of(named(jnp.sin, "g"), X, config=config, donate_argnums=0)
