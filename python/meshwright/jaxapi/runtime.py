@@ -225,7 +225,7 @@ def keep_token(devices: tuple[Any, ...], token: Any, has_effects: bool) -> None:
 
 @atexit.register
 def _wait_for_pure_calls() -> None:
-    for token in _pure_tokens.values():
+    for token in list(_pure_tokens.values()):  # Other threads may still launch.
         with contextlib.suppress(jax.errors.JaxRuntimeError):
             token.block_until_ready()
     _pure_tokens.clear()
@@ -307,6 +307,7 @@ def cluster_is_present() -> bool:
 def forget_processes() -> None:
     """In a forked child: what JAX does at exit would be done for the parent."""
     atexit.unregister(_FOUND["clean_up"])
+    _pure_tokens.clear()
 
 
 @contextlib.contextmanager
