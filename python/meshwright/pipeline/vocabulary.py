@@ -233,7 +233,8 @@ class _Barrier:
         stats, others = self._shape
         flags = [[at == number] * len(part) for at, part in enumerate(stats)]
         used = jax.tree.leaves((flags, [is_last] * len(others)))
-        closed, read = compat.remove_dead(self._closed, used, [True] * len(used))
+        live = [True] * len(self._closed.jaxpr.invars)
+        closed, read = compat.remove_dead(self._closed, used, live)
         given = itertools.compress(jax.tree.leaves(args), read)
         outs = compat.eval_jaxpr(closed.jaxpr, closed.consts, *given)
         own = len(stats[number])
