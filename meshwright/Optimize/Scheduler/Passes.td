@@ -80,8 +80,8 @@ def PipelineSchedulerPass : MpmdFunctionPass<"mpmd-pipeline-scheduler"> {
     Option<"microbatchPasses", "microbatch-passes", "::meshwright::TextOption",
            /*default=*/"",
            "First and last call counters of each pass over the "
-           "microbatches, such as 0-7,8-15. A later pass may wait for an "
-           "earlier one without a warning.">,
+           "microbatches, such as 0-7,8-15. One may wait for another without "
+           "a warning.">,
   ];
   let statistics = [
     Statistic<"numUnits", "num-units", "Fragments ordered by the schedule">,

@@ -99,15 +99,14 @@ FailureOr<MicrobatchPasses> mpmd::parseMicrobatchPasses(StringRef text) {
   return passes;
 }
 
-/// Whether a unit of one microbatch waits for another one of an earlier pass.
-static bool isOfLaterPass(int64_t microbatch, int64_t other,
-                          const MicrobatchPasses &passes) {
-  return other < microbatch && !passes.empty() &&
-         llvm::none_of(
-             passes,
-             [&](const std::pair<int64_t, int64_t> &pass) {
-               return pass.first <= other && microbatch <= pass.second;
-             });
+/// Whether two microbatches are of different passes, which data flow orders.
+static bool areOfDifferentPasses(int64_t microbatch, int64_t other,
+                                 const MicrobatchPasses &passes) {
+  return !passes.empty() &&
+         llvm::none_of(passes, [&](const std::pair<int64_t, int64_t> &pass) {
+           return pass.first <= std::min(microbatch, other) &&
+                  std::max(microbatch, other) <= pass.second;
+         });
 }
 
 namespace {
@@ -117,6 +116,10 @@ struct Conflicts {
     ++count;
     std::tie(first, second) =
         std::min(std::tuple(first, second), std::tuple(before, after));
+  }
+  void add(const Conflicts &others) {
+    add(others.first, others.second);
+    count += others.count - 1;
   }
 
   uint64_t count = 0;
@@ -155,24 +158,54 @@ static void warnOf(const Conflicts &conflicts, const UnitConstraints &units,
        {"second", std::to_string(units.getItem(conflicts.second).microbatch)}});
 }
 
+/// Whether each stage that runs several microbatches backward adds up their
+/// gradients in the other order. Under GPipe, where all backward work is after
+/// all forward work, that takes as long and as much memory; a stage that kept
+/// the schedule's order would wait for all others.
+static bool
+areAlikeInAllStages(const llvm::DenseMap<int64_t, uint64_t> &sumsOfStages,
+                    const UnitConstraints &units) {
+  llvm::SmallDenseSet<uint64_t> counts;
+  for (auto [stage, count] : sumsOfStages)
+    counts.insert(count);
+  llvm::DenseMap<int64_t, int64_t> microbatches;
+  for (unsigned unit : llvm::seq(units.getUnits().size())) {
+    const WorkItem &item = units.getItem(unit);
+    if (item.kind != WorkKind::Backward || !item.stage)
+      continue;
+    int64_t first =
+        microbatches.try_emplace(*item.stage, item.microbatch).first->second;
+    if (first != item.microbatch && !sumsOfStages.contains(*item.stage))
+      return false;
+  }
+  return counts.size() == 1;
+}
+
 void mpmd::warnOfConflicts(const ConsistentOrder &order,
                            const UnitConstraints &units,
                            const ScheduleOption &option,
                            const MicrobatchPasses &passes) {
-  Conflicts inMicrobatch, between;
-  // GPipe runs all backward work after all forward work. In which order is no
-  // matter: it takes as long, and as much memory.
-  bool sumsAnyWay = option == getFrontDefaultSchedule();
+  Conflicts inMicrobatch, between, sums;
+  llvm::DenseMap<int64_t, uint64_t> sumsOfStages;
+  bool isGPipe = option.getName() == "GPipe";
   forEachConflict(units, order, [&](unsigned first, unsigned second) {
-    int64_t microbatch = units.getItem(first).microbatch;
-    int64_t other = units.getItem(second).microbatch;
-    if (microbatch == other)
+    const WorkItem &item = units.getItem(first), &other = units.getItem(second);
+    if (item.microbatch == other.microbatch) {
       inMicrobatch.add(first, second);
-    else if (!isOfLaterPass(microbatch, other, passes) &&
-             !(sumsAnyWay &&
-               isSum(units.getItem(first), units.getItem(second))))
+      return;
+    }
+    if (areOfDifferentPasses(item.microbatch, other.microbatch, passes))
+      return;
+    if (isGPipe && item.stage && item.kind == WorkKind::Backward &&
+        other.kind == WorkKind::Backward && isSum(item, other)) {
+      sums.add(first, second);
+      ++sumsOfStages[*item.stage];
+    } else {
       between.add(first, second);
+    }
   });
+  if (sums.count > 0 && !areAlikeInAllStages(sumsOfStages, units))
+    between.add(sums);
   for (const Conflicts &conflicts : {between, inMicrobatch})
     if (conflicts.count > 0)
       warnOf(conflicts, units, option);

@@ -22,8 +22,8 @@ FailureOr<MicrobatchPasses> parseMicrobatchPasses(StringRef text);
 
 /// Warns at the first pair of which data flow has the other order, says how
 /// many there are, and what in the program may be the cause; separately of pairs of
-/// one microbatch and of different ones. Where passes are given, a later one may wait
-/// for an earlier one; a counter of none is a pass by itself.
+/// one microbatch and of different ones. Where passes are given, one may wait for
+/// another; a counter of none is a pass by itself.
 void warnOfConflicts(const ConsistentOrder &order, const UnitConstraints &units,
                      const ScheduleOption &option,
                      const MicrobatchPasses &passes);
