@@ -117,9 +117,10 @@ def losses(text: str) -> dict[int, str]:
 def undisturbed(
     processes: int, timeout: float, checkpoints: str | None = None
 ) -> dict[int, str]:
-    """The losses of a run, whose checkpoints stay in a folder that is given."""
-    with tempfile.TemporaryDirectory() as folder:
-        run = start(processes, timeout, checkpoints or folder)
+    """The losses of a run. Its checkpoints are deleted, unless a folder is given."""
+    kept = contextlib.nullcontext(checkpoints)
+    with kept if checkpoints else tempfile.TemporaryDirectory() as folder:
+        run = start(processes, timeout, folder)
         out, errors = run.communicate(timeout=300)
     if run.returncode:
         raise RuntimeError(f"the undisturbed run failed:\n{errors}")

@@ -41,7 +41,7 @@ struct TextRequest {
   bool givesRanges = false;
   /// A program with loops over microbatches that has more items is partitioned for fewer of
   /// them, and the result repeated (Partitioner/Repeat); 0 is never. No other rules may
-  /// follow then, and neither the module nor remarks are among the result.
+  /// follow then, the module is not among the result, and remarks are those of the few.
   int64_t mostItems = 0;
   /// Warn if the schedule will find nothing to order, though something in the
   /// program is repeated.

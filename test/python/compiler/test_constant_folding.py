@@ -168,7 +168,7 @@ def test_every_fold_takes_every_type(tools, limit):
     folded = tools.opt(text, FOLD + limit)
     # What is folded is valid and stays what it is.
     assert tools.opt(folded, FOLD + limit) == folded
-    numerics.print_module(folded)
+    numerics.check_module(folded)
 
 
 def samples(element: str, dtype) -> tuple[np.ndarray, np.ndarray]:

@@ -40,7 +40,7 @@ def make_inputs(stages, microbatches=MICROBATCHES):
 def attend(w, h, cache):
     """Causal attention; the cache has the keys and values of the chunks before.
 
-    It is linear: a softmax would be compiled for each stage and chunk.
+    It has no softmax, with which each of these programs takes longer to compile.
     """
     q, k, v = (h @ w[name] for name in "qkv")
     if cache is not None:

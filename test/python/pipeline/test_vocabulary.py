@@ -110,7 +110,10 @@ def find_orders(lowered, plain=plain_loss):
 
 @functools.cache
 def lower_on_equal_meshes():
-    """The program of the model above, and how often the parts were combined for it."""
+    """The program of the model above, and how often the parts were combined for it.
+
+    The first test that reads it, by the order of this file, sees what was reported.
+    """
     traces, combine = [], Shards.combine
 
     def counted(*args):

@@ -167,10 +167,12 @@ def test_python_functions_are_those_of_the_process_that_loads(folder):
 
 
 CALLBACK = "stablehlo.custom_call @{}() {{api_version = 4 : i32{}}} : () -> ()"
+EFFECT = ", has_side_effect = true"
 INDEX = ", mhlo.backend_config = {index = 2 : ui64}"
 ADDRESS = ", backend_config = {descriptor = 7 : ui64}"
 NONE = PythonCalls(any=False, functions=0, by_number=True, effects=False)
 THIRD = PythonCalls(any=True, functions=3, by_number=True, effects=False)
+WITH_EFFECTS = THIRD._replace(effects=True)
 BY_ADDRESS = PythonCalls(any=True, functions=0, by_number=False, effects=False)
 
 
@@ -180,6 +182,7 @@ BY_ADDRESS = PythonCalls(any=True, functions=0, by_number=False, effects=False)
         ("", NONE),
         (CALLBACK.format("xla_ffi_python_cpu_callback", INDEX), THIRD),
         (CALLBACK.format("xla_ffi_partitioned_python_gpu_callback", INDEX), THIRD),
+        (CALLBACK.format("xla_ffi_python_cpu_callback", EFFECT + INDEX), WITH_EFFECTS),
         (CALLBACK.format("xla_python_cpu_callback", ADDRESS), BY_ADDRESS),
         (CALLBACK.format("python_cpu_callback", INDEX), NONE),
     ],

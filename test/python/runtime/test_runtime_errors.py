@@ -214,6 +214,7 @@ def test_callbacks_of_tpus_are_found(host, send, recv):
         source = read_source("held", mesh, text, {})
     assert source.callbacks.any is (host == "true")
     assert source.callbacks.by_number is (host == "false")
+    assert source.callbacks.effects is (host == "true")
     assert source.text.count("@first_device, []") == (3 if host == "true" else 0)
 
 

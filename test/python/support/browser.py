@@ -12,7 +12,10 @@ SIZE = {"width": 1400, "height": 900}
 
 
 class Browser:
-    """Shows one page at a time, in one tab: each new tab would start a process."""
+    """Shows one page at a time, in one tab: each new tab would start a process.
+
+    So pages of files share what they store.
+    """
 
     def __init__(self, chromium):
         self._page = chromium.new_page(viewport=SIZE)
@@ -28,6 +31,7 @@ class Browser:
     @contextlib.contextmanager
     def open(self, url: str) -> Iterator[tuple[Page, list[str]]]:
         """The page, and what its scripts complain about while it is open."""
+        assert self._page.url == "about:blank", f"{self._page.url} is still open"
         complaints = self._complaints = []
         self._page.mouse.move(0, 0)
         self._page.goto(url)

@@ -63,7 +63,10 @@ def print_module(text: str, **options) -> str:
 
 
 def check_module(text: str) -> None:
-    """Raises what jaxlib raises if it cannot read a module, or does not verify it."""
+    """Raises what jaxlib raises if it cannot read a module, or does not verify it.
+
+    The constants of a large one are to go with its context.
+    """
     with make_context():
         ir.Module.parse(text)
 
@@ -148,7 +151,8 @@ def run_together(
     """Runs modules on the same arguments, as one program, with the options of `run`.
 
     What XLA finds equal in them it compiles once, which takes less time than to compile
-    each by itself. For modules whose symbols need no quotes.
+    each by itself. For modules without custom calls, aliases and resources, whose
+    symbols need no quotes.
     """
     with make_context():
         bodies, types = [], []
