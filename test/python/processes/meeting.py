@@ -1,4 +1,4 @@
-"""Lets the processes of a run begin together.
+"""Lets the processes of a run begin, or go on, together.
 
 A busy machine starts one of them long after another, by more than the short timeouts of
 tests about what hangs.
@@ -10,7 +10,7 @@ import time
 
 
 def meet(processes: int) -> None:
-    """Waits until this many have come here, once the package is imported."""
+    """Waits until this many have come here; each process comes once."""
     folder = pathlib.Path(os.environ["MEETING"])
     (folder / os.environ["MESHWRIGHT_PROCESS"]).touch()
     while len(list(folder.iterdir())) < processes:

@@ -16,10 +16,11 @@ LONG = str(2 * LIMIT)
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict:
     def run(processes: int, kind: str, *options: str):
-        cache = str(tmp_path_factory.mktemp("cache"))
+        cache, meeting = (str(tmp_path_factory.mktemp(n)) for n in ("cache", "meeting"))
         options = ("--timeout", LONG, "--grace", LONG, *options)
         case = processes, 1, "killed.py", kind
-        return launch(*case, options=options, MESHWRIGHT_CACHE_DIR=cache)
+        variables = {"MESHWRIGHT_CACHE_DIR": cache, "MEETING": meeting}
+        return launch(*case, options=options, **variables)
 
     # Where the others go on, no process takes the place of the one that is gone.
     return {"left": run(4, "left"), "again": run(3, "again", "--restart", "1")}
