@@ -531,7 +531,8 @@ the order is then the drawn one, and the gradients of all microbatches are kept 
 they are summed. With the option off, a warning says which microbatches depend on each
 other; another remedy is to sum from the last microbatch to the first. A gradient around
 all calls (`jax.grad` of a loss that calls each microbatch) sums from the last to the
-first, and contradicts all schedules with ascending microbatches.
+first, and contradicts all schedules with ascending microbatches; under GPipe nothing is
+lost by that if all stages sum so, and there is no warning.
 
 With `mpmd_accumulate_in_units=True` each microbatch adds its gradient to the sum of
 those before it, in the fragment that computes the gradient: one sum is kept instead of
