@@ -396,8 +396,8 @@ static void defineResult(nb::module_ &m) {
           "missed, and a message.")
       .def_prop_ro(
           "few_remarks", [](const Result &r) { return makeRemarks(r.texts); },
-          "The same of those microbatches that were partitioned, which says it "
-          "all of what is there once.");
+          "The same, of the few microbatches that were partitioned if others "
+          "repeat these.");
 }
 
 static void definePartitioner(nb::module_ &m) {

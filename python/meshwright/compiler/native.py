@@ -121,7 +121,8 @@ class Session:
 
         Returns:
           The extension's result: `bytecode`, `module` (the text of it, printed
-          each time), `io`, `messages`, `remarks`, `program` and `fragments`.
+          each time), `io`, `messages`, `remarks`, `few_remarks`, `program` and
+          `fragments`.
         """
         with progress.waiting("partitioning"):
             return self._explained(

@@ -84,7 +84,7 @@ def test_pure_callbacks_at_exit():
     script = textwrap.dedent(
         """
         import sys, time
-        sys.path[:0] = [TESTS, PACKAGE]
+        sys.path[:0] = PATHS
         import numpy as np
         from test_runtime_errors import iota, with_callback
         def function(x):
@@ -101,11 +101,10 @@ def test_pure_callbacks_at_exit():
         made = program(b.put(1 + iota(8), "a", "x"))
         """
     )
-    tests = [str(ROOT / "test/python"), str(ROOT / "test/python/runtime")]
-    header = f"PACKAGE, TESTS = {str(ROOT / 'python')!r}, {tests[0]!r}\n"
-    header += f"import sys; sys.path.insert(0, {tests[1]!r})"
+    folders = ("test/python/runtime", "test/python", "python")
+    paths = [str(ROOT / folder) for folder in folders]
     done = subprocess.run(
-        [sys.executable, "-c", header + script],
+        [sys.executable, "-c", f"PATHS = {paths!r}\n{script}"],
         capture_output=True,
         text=True,
         timeout=100,
