@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from support import xla_emitters
+from support import one_context, xla_emitters
 from support.tools import ROOT, Tools
 
 if "--xla_backend_optimization_level=0" in os.environ.get("XLA_FLAGS", ""):
@@ -59,6 +59,7 @@ SKIPS_ALLOWED = {
 def pytest_collection_finish():
     # What is imported stays, and each full collection would look at all of it.
     gc.freeze()
+    one_context.share()
 
 
 def pytest_sessionfinish(session):
