@@ -4,7 +4,6 @@ import concurrent.futures
 import contextlib
 import hashlib
 import json
-import pathlib
 import re
 import socket
 import subprocess
@@ -13,7 +12,6 @@ import sys
 import numpy as np
 import pytest
 from meshwright.runtime.processes.connection import hold_port
-from support.forking import run_forked
 from support.launching import (
     LIMIT,
     SCRIPTS,
@@ -22,6 +20,7 @@ from support.launching import (
     launch,
     launch_all,
     reports,
+    run_forked,
     slurm,
     usual_path,
 )
@@ -134,18 +133,6 @@ def test_the_value_of_an_array_elsewhere_points_to_fetch(failed):
     assert "mw.fetch(array) gives its value on every process" in done.stderr
 
 
-def test_nothing_is_left_running(failed):
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if str(SCRIPTS / "fault.py").encode() in words:
-            found.append(entry.parent.name)
-    assert not found
-
-
 def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
     done = launch(2, 1, "ahead.py")
     assert done.returncode == 0, done.stderr
@@ -156,7 +143,7 @@ def test_a_process_does_not_run_far_ahead_of_one_that_it_sends_to():
 def ends() -> dict:
     """They end as those of a user, whose collector runs once more then."""
     cases = {name: (2, 1, f"{name}.py") for name in ("leave", "straggler")}
-    return launch_all(cases, PYTHONPATH=usual_path())
+    return launch_all(cases, forks=False, PYTHONPATH=usual_path())
 
 
 def test_a_process_waits_for_those_who_need_what_it_offered(ends):
@@ -279,7 +266,7 @@ def forked(tmp_path_factory) -> dict:
             taken.enter_context(other(f"127.0.0.1:{port}"))
             words = ["fault.py", "alone", port, "5"]
             jobs[other, port] = words, {"MESHWRIGHT_PROCESS": "0"}
-        return run_forked(jobs, tmp_path_factory.mktemp("said"))
+        return run_forked(jobs)
 
 
 @pytest.mark.parametrize("fault", UNLAUNCHED)

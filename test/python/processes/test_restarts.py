@@ -52,11 +52,10 @@ def ended(tmp_path_factory) -> dict:
 
     def run(case):
         count, faults, _, _ = CASES[case]
-        file = folders[case] / "step"
-        options = ["--restart", str(count), str(SCRIPTS / "restarts.py"), str(file)]
-        with start(*options, *faults) as process:
-            out, errors = process.communicate(timeout=LIMIT)
-        return process.returncode, out, errors
+        words = "restarts.py", str(folders[case] / "step"), *faults
+        options = ("--restart", str(count))
+        # One as by users, who start Python for each process.
+        return launch(2, 1, *words, options=options, forks=case != "goes on")
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return dict(zip(CASES, pool.map(run, CASES), strict=True))
@@ -153,13 +152,9 @@ def test_all_tasks_of_a_cluster_save_the_same_step_when_asked_to_end(tmp_path):
 
 def test_a_host_that_is_gone_costs_the_steps_since_the_last_copy():
     """Also one that is lost next, which had what the first one had."""
-    options = ("--restart", "2", "--devices-per-process", "2")
-    with start(*options, str(SCRIPTS / "copied.py")) as launcher:
-        out, errors = launcher.communicate(timeout=LIMIT)
-    assert launcher.returncode == 0, errors
-    reports = [json.loads(line.partition("] ")[2]) for line in out.splitlines()]
-    assert sorted(report["process"] for report in reports) == [0, 1]
-    for report in reports:
+    found = reports(launch(2, 2, "copied.py", options=("--restart", "2")))
+    assert [report["process"] for report in found] == [0, 1]
+    for report in found:
         assert report["first"] in (3, 5)  # After a step that was copied.
         # The last copy, which no older one is newer than: it is of the last start.
         assert report["kept"] == [[2, 6]]

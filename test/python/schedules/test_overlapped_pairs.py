@@ -410,7 +410,7 @@ def over_processes(tmp_path_factory):
     process has compiled the other one loads."""
     cache = str(tmp_path_factory.mktemp("cache"))
     case = 2, MESHES * DEVICES // 2, "pairs.py"
-    return reports(launch(*case, MESHWRIGHT_CACHE_DIR=cache))
+    return reports(launch(*case, forks=False, MESHWRIGHT_CACHE_DIR=cache))
 
 
 @pytest.mark.parametrize("schedule", PAIRED)

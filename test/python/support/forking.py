@@ -1,19 +1,27 @@
 """Runs scripts in processes that one process forks, which has imported the package.
 
-To import it takes most of the processor time of a script that soon ends.
+To import it takes most of the processor time of a script that soon ends, and several
+processes do it at once in a run. What is forked is the process that a script would
+have, also those that the launcher starts then (processes/forked.py).
 """
 
 import contextlib
 import json
 import os
-import pathlib
+import select
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Hashable
+import tempfile
+import threading
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from support.launching import LIMIT, SCRIPTS, environment
+from support.tools import ROOT
+
+SERVER = ROOT / "test" / "python" / "processes" / "forked.py"
+LEAVE = 100  # Seconds in which what a run has killed is gone, on a busy machine.
 
 
 class Done(NamedTuple):
@@ -22,35 +30,74 @@ class Done(NamedTuple):
     stderr: str
 
 
-def run_forked(jobs: dict[Hashable, tuple], folder: pathlib.Path) -> dict:
-    """Runs all at once; how each has ended.
+def run(
+    words: Sequence[str], variables: dict[str, str], limit: float, launches=False
+) -> Done:
+    """Runs a script to its end, and whatever it has started.
 
     Args:
-      jobs: the words of a command, from the name of a script on, and variables.
-      folder: for what they print.
+      words: the script and its arguments; with `launches`, those of the launcher.
+      variables: the environment.
+      limit: seconds that it may take.
     """
-    given, files = [], []
-    for number, (words, variables) in enumerate(jobs.values()):
-        files.append([folder / f"{number}.{kind}" for kind in ("out", "errors")])
-        script = str(SCRIPTS / words[0])
-        given.append([[script, *words[1:]], variables, *map(str, files[-1])])
-    process = subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "forked.py"), json.dumps(given)],
-        env=environment(JAX_NUM_CPU_DEVICES="1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        out, errors = process.communicate(timeout=LIMIT)
-    finally:
-        with contextlib.suppress(ProcessLookupError):  # And what has been forked.
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-    assert process.returncode == 0, errors
-    done = [
-        Done(code, *(file.read_text() for file in of_job))
-        for code, of_job in zip(json.loads(out), files, strict=True)
-    ]
-    return dict(zip(jobs, done, strict=True))
+    job = {"words": words, "variables": variables, "launches": launches, "parent": 0}
+    reader, writer = os.pipe()
+    with (
+        open(reader, "rb") as alive,
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as errors,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server,
+    ):
+        try:
+            server.connect(_address())
+            files = [out.fileno(), errors.fileno(), writer]
+            socket.send_fds(server, [json.dumps(job).encode()], files)
+        finally:
+            os.close(writer)
+        server.settimeout(limit)
+        pid = int(server.recv(100))
+        try:
+            code = int(server.recv(100))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            raise
+        if not launches:
+            with contextlib.suppress(ProcessLookupError):  # What it has left.
+                os.killpg(pid, signal.SIGKILL)
+        # All that was forked for it has this end of the pipe, and says nothing.
+        assert select.select([alive], [], [], LEAVE)[0], f"{words}: a process is left"
+        texts = []
+        for file in (out, errors):
+            file.seek(0)
+            texts.append(file.read())
+    return Done(code, *texts)
+
+
+_starting = threading.Lock()
+_started: list[tuple[str, subprocess.Popen]] = []
+
+
+def _address() -> str:
+    """Where the process listens that forks, which ends with this one."""
+    with _starting:
+        if not _started:
+            _started.append(_start())
+    return _started[0][0]
+
+
+def _start() -> tuple[str, subprocess.Popen]:
+    address = f"\0meshwright-forking-{os.getpid()}"
+    paths = [ROOT / "test" / "python", ROOT / "python"]
+    paths += [os.environ["MESHWRIGHT_EXTENSION"]]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
+    path = os.pathsep.join(map(str, paths))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(address)
+        listener.listen(100)
+        process = subprocess.Popen(
+            [sys.executable, str(SERVER), str(listener.fileno())],
+            env=os.environ | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"},
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+    return address, process

@@ -9,11 +9,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Hashable
 
+from support import forking
 from support.tools import ROOT
 
 SCRIPTS = ROOT / "test" / "python" / "processes"
 STARTED = pathlib.Path(__file__).parent / "started"  # Settings of all processes.
+FORKING = (sys.executable, str(SCRIPTS / "forked.py"))  # As the launcher, that forks.
 LIMIT = 400  # Seconds: what takes longer hangs, also on a busy machine.
 PATIENCE = 120  # Seconds that a process of a run waits for another one there.
 
@@ -42,39 +45,67 @@ def usual_path() -> str:
 
 
 def launch(
-    processes: int, devices: int, script: str, *args: str, options=(), **variables: str
-) -> subprocess.CompletedProcess:
+    processes: int,
+    devices: int,
+    script: str,
+    *args: str,
+    options=(),
+    forks=True,
+    **variables: str,
+) -> forking.Done:
     """A script of the folder under the launcher, to its end.
 
     What begins with `meet()` (processes/meeting.py) begins in all of them together.
+
+    Args:
+      forks: whether processes are forked from one that has imported the package; they
+        then all have one order of what is in sets.
     """
-    command = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
+    words = ["-n", str(processes), "--devices-per-process", str(devices)]
     # A later option counts.
-    command += ["--devices-per-process", str(devices)]
-    command += ["--timeout", str(PATIENCE), *options]
+    words += ["--timeout", str(PATIENCE), *options, str(SCRIPTS / script), *args]
     # These scripts import this package, too.
     path = os.pathsep.join([environment()["PYTHONPATH"], str(SCRIPTS.parent)])
     with tempfile.TemporaryDirectory() as meeting:
-        return subprocess.run(
-            [*command, str(SCRIPTS / script), *args],
-            env=environment(**{"MEETING": meeting, "PYTHONPATH": path} | variables),
+        given = environment(**{"MEETING": meeting, "PYTHONPATH": path} | variables)
+        if forks:
+            return forking.run(words, given, LIMIT, launches=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "meshwright.launch", *words],
+            env=given,
             capture_output=True,
             text=True,
             timeout=LIMIT,
         )
+        return forking.Done(done.returncode, done.stdout, done.stderr)
 
 
-def launch_all(cases: dict, **variables: str) -> dict:
+def run_forked(jobs: dict[Hashable, tuple]) -> dict:
+    """Runs scripts at once that have no launcher; how each has ended.
+
+    Args:
+      jobs: the words of a command, from the name of a script on, and variables.
+    """
+
+    def run(job: tuple) -> forking.Done:
+        (script, *words), variables = job
+        given = environment(JAX_NUM_CPU_DEVICES="1", **variables)
+        return forking.run([str(SCRIPTS / script), *words], given, LIMIT)
+
+    with concurrent.futures.ThreadPoolExecutor(len(jobs)) as pool:
+        return dict(zip(jobs, pool.map(run, jobs.values()), strict=True))
+
+
+def launch_all(cases: dict, **options) -> dict:
     """Several launches at once: they mostly wait."""
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         jobs = {
-            name: pool.submit(launch, *case, **variables)
-            for name, case in cases.items()
+            name: pool.submit(launch, *case, **options) for name, case in cases.items()
         }
         return {name: job.result() for name, job in jobs.items()}
 
 
-def reports(done: subprocess.CompletedProcess) -> list[dict]:
+def reports(done: forking.Done) -> list[dict]:
     """What the processes of a run that must succeed say, in their order."""
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line.partition("] ")[2] for line in done.stdout.splitlines()]
