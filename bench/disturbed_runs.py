@@ -16,6 +16,7 @@ a line per run and a table; exit code 1 if any is not so.
 import argparse
 import collections
 import contextlib
+import functools
 import os
 import pathlib
 import queue
@@ -44,25 +45,34 @@ _STARTERS = {
 KINDS = ("killed", "stopped", "disk full", *_SIGNALS)
 
 
-def disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str]:
+def disturb(
+    seed: int,
+    timeout: float,
+    wanted: dict[int, str],
+    launcher: Sequence[str] = killed_runs.LAUNCHER,
+) -> tuple[str, str]:
     """One training of 2 to 4 processes; what happened, and how it went on.
 
     Args:
       wanted: losses by step.
+      launcher: what is run as `python -m meshwright.launch`.
 
     Raises:
       RuntimeError: what must not happen did.
     """
-    return killed_runs.again_if_over(lambda: _disturb(seed, timeout, wanted))
+    return killed_runs.again_if_over(lambda: _disturb(seed, timeout, wanted, launcher))
 
 
-def _disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, str]:
+def _disturb(
+    seed: int, timeout: float, wanted: dict[int, str], launcher: Sequence[str]
+) -> tuple[str, str]:
     rng = random.Random(seed)
     kind = KINDS[seed % len(KINDS)]
     processes = rng.randint(2, 4)
     victim, moment = rng.randrange(processes), rng.randrange(killed_runs.STEPS - 6)
     with tempfile.TemporaryDirectory() as folder:
-        run = _start(processes, timeout, folder, _STARTERS.get(kind, ()))
+        start = functools.partial(_start, processes, timeout, folder, launcher)
+        run = start(_STARTERS.get(kind, ()))
         seen: dict[int, str] = {}
         reader = _until(run, moment, rng.random(), seen)
         pids = _strike(run, kind, victim)
@@ -77,7 +87,7 @@ def _disturb(seed: int, timeout: float, wanted: dict[int, str]) -> tuple[str, st
                 raise killed_runs.Over(f"run {seed} was over before Ctrl-C")
             if code != 128 + signal.SIGINT:
                 raise RuntimeError(f"run {seed}: {kind}, exit code {code}:\n{errors}")
-            again = _start(processes, timeout, folder, ())
+            again = start(())
             reader = threading.Thread(
                 target=_read, args=(again, seen, queue.SimpleQueue())
             )
@@ -115,10 +125,15 @@ def _strike(run: subprocess.Popen, kind: str, victim: int) -> list[int]:
 
 
 def _start(
-    processes: int, timeout: float, checkpoints: str, starter: Sequence[str]
+    processes: int,
+    timeout: float,
+    checkpoints: str,
+    launcher: Sequence[str],
+    starter: Sequence[str],
 ) -> subprocess.Popen:
-    command = killed_runs.command(processes, timeout, checkpoints)
-    command[3:3] = ["--restart", "2"]
+    command = killed_runs.command(
+        processes, timeout, checkpoints, ("--restart", "2"), launcher
+    )
     return killed_runs.start_command([*starter, *command])
 
 

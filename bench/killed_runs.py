@@ -33,6 +33,7 @@ GRACE = 180.0  # Seconds beyond the timeout and a start, for a busy machine.
 TRIES = 5  # Of a run that a busy machine lets end before it can be disturbed.
 # What one run compiled serves the others, also one that was killed while it wrote.
 CACHE = tempfile.TemporaryDirectory(prefix="meshwright-cache-")
+LAUNCHER = (sys.executable, "-m", "meshwright.launch")
 _LOSS = re.compile(r"step (\d+) loss (\S+)")
 T = TypeVar("T")
 
@@ -49,19 +50,27 @@ def again_if_over(work: Callable[[], T]) -> T:
     return work()
 
 
-def command(processes: int, timeout: float, checkpoints: str) -> list[str]:
-    launch = [sys.executable, "-m", "meshwright.launch", "-n", str(processes)]
-    launch += ["--timeout", str(timeout), str(SCRIPT)]
+def command(
+    processes: int,
+    timeout: float,
+    checkpoints: str,
+    options: Sequence[str] = (),
+    launcher: Sequence[str] = LAUNCHER,
+) -> list[str]:
+    launch = [*launcher, "-n", str(processes), "--timeout", str(timeout), *options]
     return [
         *launch,
+        str(SCRIPT),
         f"--checkpoints={checkpoints}",
         f"--steps={STEPS}",
         f"--every={EVERY}",
     ]
 
 
-def start(processes: int, timeout: float, checkpoints: str) -> subprocess.Popen:
-    return start_command(command(processes, timeout, checkpoints))
+def start(
+    processes: int, timeout: float, checkpoints: str, **others
+) -> subprocess.Popen:
+    return start_command(command(processes, timeout, checkpoints, **others))
 
 
 def start_command(words: list[str]) -> subprocess.Popen:
@@ -88,7 +97,9 @@ def workers(launcher: int) -> list[int]:
     for child in map(int, children.split()):
         with contextlib.suppress(OSError):  # It has ended meanwhile.
             words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-            if str(SCRIPT).encode() in words and b"meshwright.launch" not in words:
+            is_script = str(SCRIPT).encode() in words
+            is_script &= b"meshwright.launch" not in words
+            if is_script and os.getsid(child) == child:  # As the launcher starts it.
                 found.append(child)
     return found
 
@@ -115,12 +126,12 @@ def losses(text: str) -> dict[int, str]:
 
 
 def undisturbed(
-    processes: int, timeout: float, checkpoints: str | None = None
+    processes: int, timeout: float, checkpoints: str | None = None, **others
 ) -> dict[int, str]:
     """The losses of a run. Its checkpoints are deleted, unless a folder is given."""
     kept = contextlib.nullcontext(checkpoints)
     with kept if checkpoints else tempfile.TemporaryDirectory() as folder:
-        run = start(processes, timeout, folder)
+        run = start(processes, timeout, folder, **others)
         out, errors = run.communicate(timeout=300)
     if run.returncode:
         raise RuntimeError(f"the undisturbed run failed:\n{errors}")

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 import pytest
-from support.launching import LIMIT, environment
+from support.launching import FORKING, LIMIT, environment
 
 from bench import disturbed_runs, killed_runs
 
@@ -23,6 +23,9 @@ CHAINS = [(29, 0), (22, 24)]
 # Once of each kind: killed, stopped, a full disk, closed terminals and so on; of two
 # processes or three.
 SEEDS = (336, 1, 2, 3, 4, 41)
+# What these runs are launched by; only where processes are disturbed while they start
+# does each of them start Python.
+LAUNCHER = (*FORKING, "orbax.checkpoint")
 # The numbers of processes that go on with what two have saved, and where they end.
 OTHERS = {4: killed_runs.STEPS - 3, 1: killed_runs.STEPS}
 
@@ -34,7 +37,7 @@ def checkpoints(tmp_path_factory) -> pathlib.Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(checkpoints) -> dict[int, str]:
-    return killed_runs.undisturbed(2, TIMEOUT, str(checkpoints))
+    return killed_runs.undisturbed(2, TIMEOUT, str(checkpoints), launcher=LAUNCHER)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,9 @@ def disturbed(undisturbed) -> tuple[list, list]:
                 for chain in CHAINS
             ],
             [
-                pool.submit(disturbed_runs.disturb, seed, TIMEOUT, undisturbed)
+                pool.submit(
+                    disturbed_runs.disturb, seed, TIMEOUT, undisturbed, LAUNCHER
+                )
                 for seed in SEEDS
             ],
         )
@@ -93,10 +98,11 @@ def test_checkpoints_are_restored_by_another_number_of_processes(
     shutil.rmtree(checkpoints / str(last))
     steps: dict[int, str] = {}
     for processes, end in OTHERS.items():
-        command = killed_runs.command(processes, TIMEOUT, str(checkpoints))
+        options = ["--devices-per-process=2"] if processes == 1 else []
+        command = killed_runs.command(
+            processes, TIMEOUT, str(checkpoints), options, LAUNCHER
+        )
         command[-2] = f"--steps={end}"
-        if processes == 1:
-            command.insert(3, "--devices-per-process=2")
         done = subprocess.run(
             command,
             env=environment(MESHWRIGHT_CACHE_DIR=killed_runs.CACHE.name),
