@@ -1,4 +1,4 @@
-"""Trains every schedule that pairs, with and without other options, over processes.
+"""Trains every schedule that pairs, with or without other options, over processes.
 
 Reports losses and weights.
 """
@@ -12,19 +12,15 @@ mw.distributed.initialize()
 import jax  # noqa: E402
 from support import paired_training as training  # noqa: E402
 
-OPTIONS = (
-    {},
-    {
-        "mpmd_defer_reductions": True,
-        "mpmd_hoist_invariants": True,
-        "mpmd_schedule_device": "h100",
-    },
-)
+OPTIONS = {
+    "mpmd_defer_reductions": True,
+    "mpmd_hoist_invariants": True,
+    "mpmd_schedule_device": "h100",
+}
 
 
-def measure(schedule: str, options: dict) -> dict:
-    shared = bool(options)
-    lowered = training.lower(schedule, shared=shared, **options)
+def measure(schedule: str, shared: bool) -> dict:
+    lowered = training.lower(schedule, shared=shared, **(OPTIONS if shared else {}))
     found = training.train(lowered, schedule, shared=shared)
     return {
         "pairs": len(training.find_pairs(lowered)),
@@ -33,7 +29,7 @@ def measure(schedule: str, options: dict) -> dict:
 
 
 found = {
-    schedule: [measure(schedule, options) for options in OPTIONS]
+    schedule: measure(schedule, schedule in training.SHARED)
     for schedule in training.PAIRED
 }
 print(json.dumps({"process": jax.process_index(), "found": found}), flush=True)

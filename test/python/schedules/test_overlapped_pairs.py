@@ -16,8 +16,8 @@ from support.paired_training import (
     DEVICES,
     MESHES,
     PAIRED,
+    SHARED,
     assert_close,
-    call_plainly,
     distance,
     experts,
     find_pairs,
@@ -25,6 +25,7 @@ from support.paired_training import (
     make_inputs,
     make_step,
     make_topology,
+    sum_plainly,
     train,
     train_compiled,
     train_plainly,
@@ -46,11 +47,10 @@ def compile_once(schedule, **options):
 
 
 @pytest.mark.parametrize("schedule", PAIRED)
-def test_pairs_train_as_jit_and_as_parts(schedule):
-    paired, apart = lower_once(schedule), lower_once(schedule, **PARTS)
-    assert find_pairs(paired) and not find_pairs(apart)
+def test_pairs_train_as_jit(schedule):
+    """As their parts do, by the same orders (test_schedule_training)."""
+    assert find_pairs(lower_once(schedule))
     found = train_compiled(compile_once(schedule), schedule)
-    assert_close(found, train_compiled(compile_once(schedule, **PARTS), schedule))
     assert_close(found, train_plainly(PAIRED[schedule], count_copies(schedule)))
 
 
@@ -261,14 +261,17 @@ def test_pairs_go_with_all_of_them_together(schedule):
     )
 
 
-def make_marked_step(mesh, call=None):
+def apply_marked_layer(mesh, w, x):
+    return jnp.tanh(experts(mesh, w["experts"], x) @ w["shared"])
+
+
+def make_marked_step(mesh, calls):
     """Experts with halves, called in turn, or by `accumulate`."""
 
     def loss(weights, batch):
         x, y = batch
         for stage, w in enumerate(weights):
-            x = experts(mesh, w["experts"], mw.stage_boundary(x) if stage else x)
-            x = jnp.tanh(x @ w["shared"])
+            x = apply_marked_layer(mesh, w, mw.stage_boundary(x) if stage else x)
         return distance(x, y)
 
     gradient = jax.value_and_grad(loss)
@@ -277,11 +280,11 @@ def make_marked_step(mesh, call=None):
         total = None
         for m in range(8):
             batch = tuple(part[m * 4 : m * 4 + 4] for part in batches)
-            found = call(gradient, call_counter=m)(weights, batch)
+            found = mw.call(gradient, call_counter=m)(weights, batch)
             total = found if total is None else jax.tree.map(jnp.add, total, found)
         return jax.tree.map(lambda a: a / 8, total)
 
-    return in_turn if call else mw.pipeline.accumulate(gradient, 8)
+    return in_turn if calls else mw.pipeline.accumulate(gradient, 8)
 
 
 def make_marked_inputs(stages):
@@ -291,8 +294,8 @@ def make_marked_inputs(stages):
 
 @functools.cache
 def step_marked_plainly(stages):
-    step = make_marked_step(make_topology()["m0"], call_plainly)
-    return step(*make_marked_inputs(stages))
+    total = sum_plainly(apply_marked_layer, *make_inputs(stages, 1, 8, shared=True))
+    return jax.tree.map(lambda a: a / 8, total)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +311,7 @@ def test_marked_experts_train_as_jit(schedule, calls):
         topology,
         pipeline_schedule=mw.get_pipeline_schedule(schedule),
     )
-    step = make_marked_step(topology["m0"], mw.call if calls else None)
+    step = make_marked_step(topology["m0"], calls)
     lowered = mw.jit(step, config).lower(*inputs)
     assert bool(find_pairs(lowered)) == (schedule != "1F1B")
     compiled = lowered.compile()
@@ -318,20 +321,20 @@ def test_marked_experts_train_as_jit(schedule, calls):
 
 @pytest.mark.parametrize("schedule", PAIRED)
 def test_effects_keep_their_order(schedule):
-    seen = collections.defaultdict(list)
-
-    def count(log, **options):
-        lowered = lower(schedule, log=seen[log].append, **options)
-        train(lowered, schedule, steps=1)
-        jax.effects_barrier()
-        return len(find_pairs(lowered))
-
-    assert count("paired") > 0
-    assert count("apart", **PARTS) == 0
+    """Each device of the first stage logs each of its microbatches, in their order."""
+    seen, copies = [], count_copies(schedule)
+    lowered = lower(schedule, log=seen.append)
+    assert find_pairs(lowered)
+    train(lowered, schedule, steps=1)
+    jax.effects_barrier()
+    _, xs, _ = make_inputs(PAIRED[schedule], copies, 8)
     # Of two copies, one has the first stage.
-    calls = 8 // count_copies(schedule)
-    assert len(seen["apart"]) in (calls * DEVICES, calls)
-    assert [float(x) for x in seen["paired"]] == [float(x) for x in seen["apart"]]
+    written = [x[0, 0] for x in xs[: 8 // copies]]
+    found = [float(x) for x in seen]
+    assert len(found) in (len(written), len(written) * DEVICES), found
+    assert found == [
+        float(x) for x in written for _ in range(len(found) // len(written))
+    ]
 
 
 def test_more_microbatches_are_no_more_programs():
@@ -377,10 +380,11 @@ def test_nothing_is_paired_without_collectives():
 
 
 def test_memory_counts_the_parts_together():
-    paired, apart = (
-        compile_once("Combined1F1B", **options).memory_analysis()
-        for options in ({}, PARTS)
-    )
+    parts = compile_once("Combined1F1B", **PARTS)
+    found = train_compiled(parts, "Combined1F1B")
+    assert_close(found, train_plainly(4, 1))
+    paired = compile_once("Combined1F1B").memory_analysis()
+    apart = parts.memory_analysis()
     assert paired.keys() == apart.keys() == make_topology().keys()
     for mesh in paired:
         # Both parts need theirs until both have ended.
@@ -395,7 +399,9 @@ def test_a_pair_takes_less_than_its_parts():
     assert with_pairs.makespan_s < without.makespan_s
     assert "overlapped" in {item.kind for item in with_pairs.items}
     assert "overlapped" not in {item.kind for item in without.items}
-    apart = lower_once("DualPipeV", **PARTS).simulate("h100")
+    parts = lower_once("DualPipeV", **PARTS)
+    assert not find_pairs(parts)
+    apart = parts.simulate("h100")
     # The same calls in the same order; fusing has cut nothing off.
     assert without.makespan_s == pytest.approx(apart.makespan_s, rel=0.05)
     with pytest.raises(
@@ -416,11 +422,10 @@ def over_processes(tmp_path_factory):
 @pytest.mark.parametrize("schedule", PAIRED)
 def test_pairs_train_over_processes(schedule, over_processes):
     assert [report["process"] for report in over_processes] == [0, 1]
-    shape = PAIRED[schedule], count_copies(schedule)
+    shape, shared = (PAIRED[schedule], count_copies(schedule)), schedule in SHARED
+    wanted = jax.tree.leaves(train_plainly(*shape, shared=shared))
     for report in over_processes:
-        plain, with_options = report["found"][schedule]
-        for found, shared in ((plain, False), (with_options, True)):
-            assert found["pairs"] > 0
-            wanted = jax.tree.leaves(train_plainly(*shape, shared=shared))
-            for leaf, expected in zip(found["found"], wanted, strict=True):
-                np.testing.assert_allclose(leaf, expected, rtol=0, atol=1e-5)
+        found = report["found"][schedule]
+        assert found["pairs"] > 0
+        for leaf, expected in zip(found["found"], wanted, strict=True):
+            np.testing.assert_allclose(leaf, expected, rtol=0, atol=1e-5)

@@ -25,6 +25,9 @@ PAIRED = {
     "Combined1F1B": 4,
     "CombinedInterleaved1F1B": 8,
 }
+#: Those that train with shared weights, and options for them, over processes: one with
+#: two copies of the model, whose gradients are summed, and one with a single one.
+SHARED = ("DualPipe", "CombinedInterleaved1F1B")
 #: Those that may, by times and memory.
 SEARCHED = {"auto": 4}
 
@@ -50,16 +53,20 @@ def distance(x, y):
     return ((x - y) ** 2).mean()
 
 
-def make_step(mesh, stages, copies, microbatches, log=None, call=mw.call):
+def apply_layer(mesh, w, x):
+    x = experts(mesh, w["experts"], x)
+    if "shared" in w:
+        x = jnp.tanh(x @ jnp.tanh(w["shared"] @ w["shared"]))
+    return x
+
+
+def make_step(mesh, stages, copies, microbatches, log=None):
     of_copy = [list(part) for part in np.split(np.arange(stages), copies)]
 
     def layer(stage, w, x):
         if log is not None and stage == 0:
             io_callback(log, None, x[0, 0])
-        x = experts(mesh, w["experts"], x)
-        if "shared" in w:
-            x = jnp.tanh(x @ jnp.tanh(w["shared"] @ w["shared"]))
-        return x
+        return apply_layer(mesh, w, x)
 
     def loss(mine, weights, x, y):
         for w, stage in zip(weights, mine, strict=True):
@@ -76,7 +83,7 @@ def make_step(mesh, stages, copies, microbatches, log=None, call=mw.call):
         for m in range(microbatches):
             copy = m * copies // microbatches
             mine = [weights[s] for s in of_copy[copy]]
-            found, grads = call(gradients[copy], call_counter=m)(mine, xs[m], ys[m])
+            found, grads = mw.call(gradients[copy], call_counter=m)(mine, xs[m], ys[m])
             total = total + found
             if sums[copy] is not None:
                 grads = jax.tree.map(jnp.add, sums[copy], grads)
@@ -155,22 +162,44 @@ def train_compiled(compiled, schedule, microbatches=8, steps=2, shared=False):
     return mw.fetch((losses, weights))
 
 
-def call_plainly(fn, call_counter):
-    """In place of `mw.call`, without meshes: one program for all that call it. What it
-    gives is on no device, so that what takes it is not another program for that."""
-    return lambda *args: jax.device_get(jax.jit(fn)(*args))
+@functools.cache
+def _plain_gradient(apply):
+    """The gradient of a microbatch by layers [stage, ...], without meshes."""
+    mesh = Mesh(np.array(jax.local_devices()[:DEVICES]), "x")
+
+    def loss(layers, x, y):
+        x, _ = jax.lax.scan(lambda x, w: (apply(mesh, w, x), None), x, layers)
+        return distance(x, y)
+
+    return jax.jit(jax.value_and_grad(loss))
+
+
+def sum_plainly(apply, weights, xs, ys):
+    """The sums of the losses and of the gradients of all microbatches, on no device.
+
+    Stages are trips of a loop, whose body is traced and compiled once.
+    """
+    layers = jax.tree.map(lambda *leaves: np.stack(leaves), *weights)
+    found = [
+        jax.device_get(_plain_gradient(apply)(layers, x, y))
+        for x, y in zip(xs, ys, strict=True)
+    ]
+    loss, grads = jax.tree.map(lambda *leaves: sum(leaves), *found)
+    leaves, tree = jax.tree.flatten(grads)
+    return loss, [tree.unflatten(part) for part in zip(*leaves, strict=True)]
 
 
 @functools.cache
 def train_plainly(stages, copies, microbatches=8, steps=2, shared=False):
-    mesh = Mesh(np.array(jax.local_devices()[:DEVICES]), "x")
-    step = make_step(mesh, stages, copies, microbatches, call=call_plainly)
+    """The losses and weights of the same steps; of all copies, which stay the same,
+    one is trained."""
     weights, xs, ys = make_inputs(stages, copies, microbatches, shared)
-    losses = []
+    weights, losses = weights[: stages // copies], []
     for _ in range(steps):
-        loss, weights = step(weights, xs, ys)
+        loss, grads = sum_plainly(apply_layer, weights, xs, ys)
         losses.append(loss)
-    return jax.tree.map(np.asarray, (losses, weights))
+        weights = jax.tree.map(lambda w, g: w - np.float32(0.1) * g, weights, grads)
+    return losses, copies * weights
 
 
 def find_pairs(lowered):
