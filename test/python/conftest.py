@@ -195,31 +195,11 @@ def x32():
         yield
 
 
-@pytest.fixture(scope="session")
-def _compiled_once(tmp_path_factory):
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture(scope="module")
-def equal_compiles_once(_compiled_once):
-    """What equals a program that this run has compiled is loaded, not compiled again:
-    for files whose tests run one program in many ways. The folder is new, so that each
-    run of the tests compiles all that is in them."""
-    import jax
-    from jax.experimental.compilation_cache import compilation_cache
+def equal_compiles_once():
+    """What equals a program that this run has compiled is not compiled again: for files
+    whose tests run one program in many ways."""
+    from support.compiled_once import compiling_once
 
-    settings = {
-        "jax_compilation_cache_dir": str(_compiled_once),
-        "jax_persistent_cache_min_compile_time_secs": 0,
-        "jax_persistent_cache_min_entry_size_bytes": -1,
-    }
-    before = {name: jax.config.values[name] for name in settings}
-
-    def set_all(values):
-        for name, value in values.items():
-            jax.config.update(name, value)
-        compilation_cache.reset_cache()
-
-    set_all(settings)
-    yield
-    set_all(before)
+    with compiling_once():
+        yield
