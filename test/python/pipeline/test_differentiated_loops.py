@@ -108,8 +108,13 @@ def check_places(lowered, transfers):
     assert sent(lowered) == [ACTIVATION] * transfers
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        *((name, "marks") for name in LOOPS),
+        *((name, "names") for name in ("mapped", "jitted", "dropped_out")),
+    ],
+)
 def test_both_loops_are_microbatches(name, way, caplog):
     step, ws = training(LOOPS[name], loss_for(way)), weights()
     lowered = mw.jit(step, forward_first(way)).lower(ws, XS)
