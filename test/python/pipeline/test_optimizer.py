@@ -90,12 +90,12 @@ CHAINS = {
     [
         ("ZeroBubbleH1", (1, 1, 1, 1), "adamw"),
         ("ZeroBubbleH2ZeroTxLatency", (1, 2, 1, 2), "sgd"),
-        ("1F1B", (1, 1, 1, 1), "scheduled"),
-        ("ZeroBubbleH1", (1, 2, 1, 2), "masked"),
+        ("1F1B", (1, 1), "scheduled"),
+        ("ZeroBubbleH1", (1, 2), "masked"),
     ],
 )
 def test_all_forms_have_the_same_bits(schedule, sizes, chain):
-    batches, weights = make_batches(bad=[2]), make_weights()
+    batches, weights = make_batches(bad=[2]), make_weights(len(sizes))
     schedule = mw.get_pipeline_schedule(schedule)
     config = mw.make_config(make_meshes(sizes), pipeline_schedule=schedule)
 
@@ -132,17 +132,21 @@ def test_all_forms_have_the_same_bits(schedule, sizes, chain):
 
 def test_it_is_what_optax_does():
     """On one device, beside the chain that users have now."""
-    weights, batches = make_weights(), make_batches()
+    weights, batches = make_weights(2), make_batches()
     opt = mw.pipeline.optimizer(optax.adamw(0.05), clip=1.0, post_validate=True)
     found = train(opt, jax.jit(make_step(opt)), batches, weights)
     usual = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.05))
-    state, plain = usual.init(weights), jax.jit(jax.value_and_grad(loss))
+    state = usual.init(weights)
+
+    @jax.jit
+    def plain(weights, state, x, y):
+        updates, state = usual.update(jax.grad(loss)(weights, x, y), state, weights)
+        return optax.apply_updates(weights, updates), state
+
     for (x, y), (_, used, _) in zip(batches, found, strict=True):
         for a, b in zip(used, weights, strict=True):
             np.testing.assert_allclose(a, b, atol=2e-5)
-        _, grads = plain(weights, x, y)
-        updates, state = usual.update(grads, state, weights)
-        weights = optax.apply_updates(weights, updates)
+        weights, state = plain(weights, state, x, y)
 
 
 def test_no_stage_waits_for_the_norm():
@@ -177,7 +181,7 @@ def test_no_stage_waits_for_the_norm():
 
 def test_without_clipping_only_finite_steps_count():
     opt = mw.pipeline.optimizer(optax.adam(0.05), post_validate=True)
-    weights, batches = make_weights(), make_batches(bad=[0])[:2]
+    weights, batches = make_weights(2), make_batches(bad=[0])[:2]
     _, (_, found, state) = train(opt, jax.jit(make_step(opt)), batches, weights)
     assert_same_bits(found, weights)
     assert int(state[0].count) == 0
