@@ -138,7 +138,9 @@ def undisturbed(
     return losses(out)
 
 
-def disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) -> str:
+def disturb(
+    seeds: Sequence[int], processes: int, timeout: float, wanted: dict, **others
+) -> str:
     """A training that is disturbed once for each seed, and goes on each time.
 
     Returns:
@@ -147,19 +149,21 @@ def disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) 
     Raises:
       RuntimeError: what must not happen did.
     """
-    return again_if_over(lambda: _disturb(seeds, processes, timeout, wanted))
+    return again_if_over(lambda: _disturb(seeds, processes, timeout, wanted, **others))
 
 
-def _disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict) -> str:
+def _disturb(
+    seeds: Sequence[int], processes: int, timeout: float, wanted: dict, **others
+) -> str:
     seen, lines = {}, []
     # Steps that a run may do before it is disturbed, so that some are left.
     most = (STEPS - 2) // len(seeds) - 3
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
-            found, line = disturb_once(seed, processes, timeout, folder, most)
+            found, line = disturb_once(seed, processes, timeout, folder, most, **others)
             seen |= found
             lines.append(line)
-        again = start(processes, timeout, folder)
+        again = start(processes, timeout, folder, **others)
         out, errors = again.communicate(timeout=300)
         if again.returncode:
             raise RuntimeError(f"runs {list(seeds)}: do not go on:\n{errors}")
@@ -170,13 +174,22 @@ def _disturb(seeds: Sequence[int], processes: int, timeout: float, wanted: dict)
 
 
 def disturb_once(
-    seed: int, processes: int, timeout: float, checkpoints: str, most: int
+    seed: int,
+    processes: int,
+    timeout: float,
+    checkpoints: str,
+    most: int,
+    launcher: Sequence[str] = LAUNCHER,
 ) -> tuple[dict[int, str], str]:
-    """One run up to its end by a fault; its losses, and what happened."""
+    """One run up to its end by a fault; its losses, and what happened.
+
+    One that is disturbed while it starts has the usual launcher.
+    """
     rng = random.Random(seed)
     how = rng.choice([signal.SIGKILL, signal.SIGSTOP])
     victim, moment = rng.randrange(processes), rng.randrange(-1, most)
-    with start(processes, timeout, checkpoints) as run:
+    chosen = LAUNCHER if moment < 0 else launcher
+    with start(processes, timeout, checkpoints, launcher=chosen) as run:
         out, lines = [], queue.SimpleQueue()
 
         def read():

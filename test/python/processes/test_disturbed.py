@@ -46,7 +46,10 @@ def disturbed(undisturbed) -> tuple[list, list]:
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         return (
             [
-                pool.submit(killed_runs.disturb, chain, 2, TIMEOUT, undisturbed)
+                pool.submit(
+                    *(killed_runs.disturb, chain, 2, TIMEOUT, undisturbed),
+                    launcher=LAUNCHER,
+                )
                 for chain in CHAINS
             ],
             [
