@@ -20,7 +20,7 @@ import meshwright as mw
 from support.tools import ROOT
 
 MESHES, MICROBATCHES, ROWS, WIDTH, RATE = 4, 8, 4, 2, 0.1
-STEPS = 3  # Of a training over processes.
+STEPS = 2  # Of a training over processes.
 
 # A stage, F, B, I or W, or E, G, S or T of a part of the vocabulary, and a microbatch.
 Action = tuple[int, str, int]
