@@ -1,6 +1,7 @@
 """Ctrl-C and faults in a step that donates its state: nothing is lost unsaid."""
 
 import contextlib
+import functools
 import gc
 import os
 import signal
@@ -54,17 +55,24 @@ def make_step(stage=lambda index, x: x):
     return step
 
 
+plain_step = make_step()
+
+
 def train_step(weights, x):
     gradients = jax.value_and_grad(make_loss())
     value, found = mw.pipeline.accumulate(gradients, microbatches=4)(weights, x)
     return [w - 0.1 * g for w, g in zip(weights, found, strict=True)], value
 
 
-def compile_step(step, **options):
+def compile_anew(step, donate_argnums=0):
     schedule = mw.get_pipeline_schedule("1F1B") if step is train_step else None
     config = mw.make_config(MESHES, pipeline_schedule=schedule)
-    options.setdefault("donate_argnums", 0)
-    return mw.jit(step, config, **options).lower(WEIGHTS, BATCH).compile()
+    jitted = mw.jit(step, config, donate_argnums=donate_argnums)
+    return jitted.lower(WEIGHTS, BATCH).compile()
+
+
+# Tests disturb single calls, and what they change of a program they put back.
+compile_step = functools.cache(compile_anew)
 
 
 def position_of(place, compiled):
@@ -92,7 +100,7 @@ def interrupt():
     sum(range(100))  # Time to notice.
 
 
-@pytest.mark.parametrize("step", [make_step(), train_step], ids=["plain", "accumulate"])
+@pytest.mark.parametrize("step", [plain_step, train_step], ids=["plain", "accumulate"])
 @pytest.mark.parametrize("place", ["first", "second", "middle", "last"])
 def test_interrupted_loop_has_a_state(monkeypatch, step, place):
     compiled = compile_step(step)
@@ -129,7 +137,7 @@ def test_interrupt_of_the_jitted_function(monkeypatch):
 
 
 def test_users_handler_is_called_once_the_caller_has_the_state(monkeypatch):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     weights, x = compiled.place(WEIGHTS, BATCH)
     seen, called = [], threading.Event()
 
@@ -155,7 +163,7 @@ def test_users_handler_is_called_once_the_caller_has_the_state(monkeypatch):
 
 
 def test_an_interrupt_that_is_being_delivered_comes_before_the_next_step(monkeypatch):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     weights, x = compiled.place(WEIGHTS, BATCH)
     sends, send = threading.Event(), signal.pthread_kill
 
@@ -181,7 +189,7 @@ class Preempted(Exception):
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1", "SIGALRM"])
 def test_other_signals_with_a_handler_that_raises(monkeypatch, name):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     weights, x = compiled.place(WEIGHTS, BATCH)
     number = getattr(signal, name)
 
@@ -206,7 +214,7 @@ def test_other_signals_with_a_handler_that_raises(monkeypatch, name):
 
 
 def test_interrupt_while_the_result_is_dropped_is_raised_at_once(monkeypatch):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     before_item(monkeypatch, compiled, 1, interrupt)
     weights, x = compiled.place(WEIGHTS, BATCH)
     with pytest.raises(KeyboardInterrupt):
@@ -214,7 +222,7 @@ def test_interrupt_while_the_result_is_dropped_is_raised_at_once(monkeypatch):
 
 
 def test_ignored_interrupts_stay_ignored(monkeypatch):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     before_item(monkeypatch, compiled, 1, interrupt)
     weights, x = compiled.place(WEIGHTS, BATCH)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -226,7 +234,7 @@ def test_ignored_interrupts_stay_ignored(monkeypatch):
 
 
 def test_step_of_another_thread_leaves_the_handler_alone(monkeypatch):
-    compiled = compile_step(make_step())
+    compiled = compile_step(plain_step)
     found = []
     before_item(
         monkeypatch, compiled, 1, lambda: found.append(signal.getsignal(signal.SIGINT))
@@ -239,7 +247,7 @@ def test_step_of_another_thread_leaves_the_handler_alone(monkeypatch):
 
 
 def test_a_step_that_donates_nothing_is_interrupted_at_once(monkeypatch):
-    compiled = compile_step(make_step(), donate_argnums=())
+    compiled = compile_step(plain_step, donate_argnums=())
     before_item(monkeypatch, compiled, 1, interrupt)
     weights, x = compiled.place(WEIGHTS, BATCH)
     with pytest.raises(KeyboardInterrupt):
@@ -248,7 +256,7 @@ def test_a_step_that_donates_nothing_is_interrupted_at_once(monkeypatch):
 
 def test_interrupted_step_within_a_callback_of_another(monkeypatch):
     """The end of the inner step is not that of the outer one."""
-    inner, outer = compile_step(make_step()), compile_step(make_step())
+    inner, outer = compile_step(plain_step), compile_step(train_step)
     x = inner.place(WEIGHTS, BATCH)[1]
 
     def run_inner():
@@ -268,7 +276,7 @@ def raise_fault():
     raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory")
 
 
-@pytest.mark.parametrize("step", [make_step(), train_step], ids=["plain", "accumulate"])
+@pytest.mark.parametrize("step", [plain_step, train_step], ids=["plain", "accumulate"])
 @pytest.mark.parametrize("place", ["first", "second", "middle", "last"])
 def test_fault_says_which_arguments_are_gone(monkeypatch, step, place):
     compiled = compile_step(step)
@@ -296,7 +304,7 @@ def test_fault_says_which_arguments_are_gone(monkeypatch, step, place):
     assert "use that call's result" not in str(again.value)
     # Also for another program: what is there still goes in.
     with pytest.raises(RuntimeError, match="call that failed"):
-        compile_step(step)(weights, x)
+        compile_step(plain_step if step is train_step else train_step)(weights, x)
     restored = [
         compiled.place(WEIGHTS)[i] if i in gone else weights[i] for i in range(3)
     ]
@@ -306,7 +314,7 @@ def test_fault_says_which_arguments_are_gone(monkeypatch, step, place):
 @pytest.mark.parametrize("where", [0, 1, 2])
 def test_fault_of_a_callback_says_which_arguments_are_gone(where, capfd):
     fail = threading.Event()
-    compiled = compile_step(make_step(check(fail, where)))
+    compiled = compile_anew(make_step(check(fail, where)))
     weights, x = compiled.place(WEIGHTS, BATCH)
     weights, loss = compiled(weights, x)
     float(loss)
@@ -375,7 +383,7 @@ def test_failed_run_lets_go_of_what_the_caller_drops(monkeypatch):
 
 
 def test_errors_that_were_being_handled_keep_their_frames(monkeypatch):
-    compiled = compile_step(make_step(), donate_argnums=())
+    compiled = compile_step(plain_step, donate_argnums=())
     weights, x = compiled.place(WEIGHTS, BATCH)
     before_item(monkeypatch, compiled, 1, raise_fault)
 
@@ -393,7 +401,7 @@ def test_errors_that_were_being_handled_keep_their_frames(monkeypatch):
 
 @pytest.mark.usefixtures("x32")
 def test_nan_check_says_which_arguments_are_gone():
-    compiled = compile_step(make_step())
+    compiled = compile_anew(plain_step)
     weights, x = compiled.place(WEIGHTS, BATCH * np.nan)
     jax.config.update("jax_debug_nans", True)
     try:
