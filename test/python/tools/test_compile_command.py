@@ -4,11 +4,12 @@
 import itertools
 import types
 
+import jax
 import numpy as np
 import pytest
 from meshwright.aot.names import parse_target
 from meshwright.runtime.program.errors import ProgramError
-from meshwright.runtime.run import places
+from meshwright.runtime.run import compile_command, places
 from support.tools import ROOT
 
 
@@ -29,24 +30,38 @@ def _fails(tools, *args):
     return done.stderr
 
 
-@pytest.mark.parametrize(
-    "target, says",
-    [
-        ("v5q:2x2", "unknown"),  # All of a name: aot/test_targets.py.
-        (
-            "v5e:1x1",
-            "the program needs 4 devices (m1 2, m2 2), and v5e:1x1 has 1; take",
-        ),
-    ],
-)
-def test_targets_that_there_are_not(tools, folder, target, says):
-    assert says in _fails(tools, folder, "--target", target)
+@pytest.fixture
+def refused(capsys):
+    """The error in this process, where nothing is compiled."""
+
+    def run(*args):
+        before = jax.config.values["jax_enable_x64"]
+        try:
+            assert compile_command.main(*map(str, args)) == 1
+        finally:
+            jax.config.update("jax_enable_x64", before)
+        out, errors = capsys.readouterr()
+        assert out == ""
+        return errors
+
+    return run
 
 
-def test_what_is_no_partitioned_program(tools, tmp_path):
+def test_a_target_that_is_too_small(tools, folder):
+    says = "the program needs 4 devices (m1 2, m2 2), and v5e:1x1 has 1; take"
+    assert says in _fails(tools, folder, "--target", "v5e:1x1")
+
+
+def test_a_target_that_there_is_not(refused, folder):
+    # All of a name: aot/test_targets.py.
+    assert "unknown" in refused(folder, "out", "--target=v5q:2x2")
+
+
+def test_what_is_no_partitioned_program(tools, refused, tmp_path):
     target = "--target=v5e:2x2"
     assert "cannot be read" in _fails(tools, tmp_path / "nowhere", target)
-    assert "holds no partitioned program" in _fails(tools, tmp_path, target)
+    says = "error: out holds no partitioned program"
+    assert says in refused(tmp_path, "out", target)
     plain = ROOT / "docs" / "traffic.mlir"
     assert "has no function over meshes" in _fails(tools, plain, target)
 

@@ -5,7 +5,12 @@ import json
 import shutil
 
 import pytest
+from meshwright.runtime.run import traffic_command
+from support.launching import run_forked
 from support.tools import ROOT
+
+ENDS = "inputs", "outputs"
+LISTS = "meshes", "values", *ENDS, "fragments", "items", "issue_order"
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +45,15 @@ def test_a_module_as_json(tools, folder):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_what_is_no_partitioned_program(tools, tmp_path):
+def refused(capsys, folder, name="out"):
+    """The error in this process for a folder that is not compiled."""
+    assert traffic_command.main(str(folder), name) == 1
+    out, errors = capsys.readouterr()
+    assert out == ""
+    return errors
+
+
+def test_what_is_no_partitioned_program(tools, tmp_path, capsys):
     def fails(path):
         done = tools.run("meshwright", "traffic", path)
         assert (done.returncode, done.stdout) == (1, b"")
@@ -50,32 +63,27 @@ def test_what_is_no_partitioned_program(tools, tmp_path):
     assert "cannot be read" in fails(tmp_path / "nowhere")
     plain = ROOT / "docs" / "traffic.mlir"
     assert "has no function over meshes" in fails(plain)
-    assert f"{tmp_path} holds no partitioned program" in fails(tmp_path)
+    assert "error: out holds no partitioned program" in refused(capsys, tmp_path)
     (tmp_path / "schedule.json").write_text('{"fragments": []}')
-    assert "schedule.json has no 'meshes'; partition again" in fails(tmp_path)
+    says = "schedule.json has no 'meshes'; partition again"
+    assert says in refused(capsys, tmp_path)
+    (tmp_path / "schedule.json").write_text(
+        json.dumps({name: [] for name in LISTS if name != "items"})
+    )
+    assert "schedule.json has no 'items'" in refused(capsys, tmp_path)
 
 
-def test_a_program_without_meshes(tools, tmp_path):
-    ends = ("inputs", "outputs")
-    lists = ("meshes", "values", *ends, "fragments", "items", "issue_order")
-    (tmp_path / "schedule.json").write_text(json.dumps({name: [] for name in lists}))
-    table = tools.check("meshwright", "traffic", tmp_path)
-    assert table.split() == ["where", "what", "axes", "count", "bytes"]
+def without_meshes(out):
+    out.mkdir()
+    (out / "schedule.json").write_text(json.dumps({name: [] for name in LISTS}))
 
 
-def test_names_of_a_file_do_not_command_a_terminal(tools, folder, tmp_path):
-    out = shutil.copytree(folder, tmp_path / "out")
+def with_a_name_that_commands(out):
     path = out / "schedule.json"
     path.write_text(path.read_text().replace('"m1"', '"m\\u001b[31m"'))
-    assert "m\\x1B[31m -> m2" in tools.check("meshwright", "traffic", out)
-    path.write_text(path.read_text().replace('"items"', '"no items"'))
-    assert (
-        "schedule.json has no 'items'" in tools.run("meshwright", "traffic", out).stderr
-    )
 
 
-def test_python_functions_are_not_needed(tools, folder, tmp_path):
-    out = shutil.copytree(folder, tmp_path / "out")
+def with_a_python_function(out):
     path = out / "fragments" / "p0_encoder.main.mlir"
     text = path.read_text()
     call = (
@@ -84,7 +92,33 @@ def test_python_functions_are_not_needed(tools, folder, tmp_path):
         "(tensor<8x64xf32>) -> ()\n"
     )
     path.write_text(text.replace("    return", call + "    return"))
-    assert "m1 -> m2" in tools.check("meshwright", "traffic", out)
+
+
+@pytest.fixture(scope="module")
+def tables(folder, tmp_path_factory):
+    """What is said of changed folders, by processes that share a start."""
+    found, here = {}, tmp_path_factory.mktemp("changed")
+    for change in (without_meshes, with_a_name_that_commands, with_a_python_function):
+        out = here / change.__name__
+        if change is not without_meshes:
+            shutil.copytree(folder, out)
+        change(out)
+        found[change] = [traffic_command.__file__, str(out), "out"], {}
+    done = run_forked(found)
+    assert {one.returncode for one in done.values()} == {0}, done
+    return {change: one.stdout for change, one in done.items()}
+
+
+def test_a_program_without_meshes(tables):
+    assert tables[without_meshes].split() == ["where", "what", "axes", "count", "bytes"]
+
+
+def test_names_of_a_file_do_not_command_a_terminal(tables):
+    assert "m\\x1B[31m -> m2" in tables[with_a_name_that_commands]
+
+
+def test_python_functions_are_not_needed(tables):
+    assert "m1 -> m2" in tables[with_a_python_function]
 
 
 def test_a_platform_that_is_not_there(tools, folder, monkeypatch):
