@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from meshwright.core.files import make_private_folder, whole_file
+from support.launching import LIMIT
 
 import meshwright as mw
 
@@ -73,17 +74,19 @@ def write_and_die(path):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def write_often(path, text):
+def write_often(path, text, ready):
+    ready.wait()
     for _ in range(200):
         with whole_file(path) as file:
             file.write(text)
 
 
+# JAX may have threads in this process, which a fork would not have.
+SPAWNING = multiprocessing.get_context("spawn")
+
+
 def start(*arguments) -> multiprocessing.Process:
-    # JAX may have threads in this process, which a fork would not have.
-    process = multiprocessing.get_context("spawn").Process(
-        target=arguments[0], args=arguments[1:]
-    )
+    process = SPAWNING.Process(target=arguments[0], args=arguments[1:])
     process.start()
     return process
 
@@ -100,7 +103,10 @@ def test_who_is_killed_half_way_leaves_what_was_there(tmp_path):
 def test_of_two_writers_one_wins(tmp_path):
     path, texts = tmp_path / "file", ["a" * 100_000, "b" * 50_000]
     path.write_text(texts[0])
-    processes = [start(write_often, path, text) for text in texts]
+    # To read while they import the package would take as much as they do.
+    ready = SPAWNING.Barrier(len(texts) + 1, timeout=LIMIT)
+    processes = [start(write_often, path, text, ready) for text in texts]
+    ready.wait()
     while any(process.is_alive() for process in processes):
         assert path.read_text() in texts
     for process in processes:
