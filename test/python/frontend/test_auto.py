@@ -25,12 +25,12 @@ MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
 TWO = dict(list(MESHES.items())[:2])
 
 
-def normal(keys, *shape):
-    return 0.1 * jax.random.normal(next(keys), shape)
+def normal(draw, *shape):
+    return np.float32(0.1 * draw.standard_normal(shape))
 
 
-def keys():
-    return iter(jax.random.split(jax.random.key(0), 200))
+def draws():
+    return np.random.default_rng(0)
 
 
 def norm(x):
@@ -55,7 +55,7 @@ def gpt(params, tokens):
 
 
 def make_gpt(layers=8, width=16, vocabulary=16, length=8):
-    k = keys()
+    k = draws()
     sides = {name: (width, width) for name in "qkvo"}
     sides |= {"up": (width, 4 * width), "down": (4 * width, width)}
     params = {
@@ -65,13 +65,13 @@ def make_gpt(layers=8, width=16, vocabulary=16, length=8):
             for _ in range(layers)
         ],
     }
-    tokens = jax.random.randint(next(k), (4, length), 0, vocabulary)
+    tokens = k.integers(0, vocabulary, (4, length), np.int32)
 
     def loss(params, tokens, wanted):
         found = jax.nn.log_softmax(gpt(params, tokens))
         return -jnp.take_along_axis(found, wanted[..., None], -1).mean()
 
-    return loss, params, tokens, jnp.roll(tokens, 1, -1)
+    return loss, params, tokens, np.roll(tokens, 1, -1)
 
 
 def conv(x, w, stride=1):
@@ -91,7 +91,7 @@ def resnet(params, x):
 
 
 def make_resnet(groups=3, size=4):
-    k = keys()
+    k = draws()
     blocks, width = [], 4
     for group in range(groups):
         for number in range(size):
@@ -131,13 +131,19 @@ def stage_flops(lowered):
     return [cost["flops"] for cost in lowered.cost_analysis().values()]
 
 
+@functools.cache
+def divided(make):
+    """A training step over four meshes, and what it was lowered to."""
+    loss, *args = make()
+    schedule = mw.get_pipeline_schedule("1F1B")
+    jitted = mw.auto(make_step(loss), MESHES, pipeline_schedule=schedule)
+    return jitted, jitted.lower(*args)
+
+
 @pytest.mark.parametrize("make", [make_gpt, make_resnet])
 def test_stages_are_even(make):
-    loss, params, x, y = make()
-    jitted = mw.auto(
-        make_step(loss), MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B")
-    )
-    flops = stage_flops(jitted.lower(params, x, y))
+    jitted, lowered = divided(make)
+    flops = stage_flops(lowered)
     assert max(flops) <= 1.1 * np.mean(flops)
     (division,) = jitted.divisions
     # Of one of two microbatches, with its share of the optimizer.
@@ -161,9 +167,7 @@ def test_training_equals_that_of_the_whole(made):
 
 
 def test_parameters_of_a_transformer_stay_with_their_layers():
-    loss, params, x, y = make_gpt()
-    lowered = mw.auto(make_step(loss), MESHES).lower(params, x, y)
-    homes = lowered.function_mesh_assignment.input_meshes[0]["layers"]
+    homes = divided(make_gpt)[1].function_mesh_assignment.input_meshes[0]["layers"]
     assert [set(layer.values()) for layer in homes] == [
         {f"m{number // 2}"} for number in range(8)
     ]
@@ -181,10 +185,12 @@ def narrow(ws, x, y, mark_at=()):
 
 
 def test_no_other_cut_sends_much_less():
-    """Beside all ways to mark two or three stages between the layers."""
-    k = keys()
+    """Beside all ways to mark two or three stages between the layers that are even."""
+    k = draws()
     ws = [normal(k, a, b) for a, b in itertools.pairwise(WIDTHS)]
     x, y = normal(k, 6, WIDTHS[0]), normal(k, 6, WIDTHS[-1])
+    # The product of a layer and its derivatives, of which the first one has one.
+    work = [(3 if number else 2) * w.size for number, w in enumerate(ws)]
 
     def measure(lowered):
         costs = list(lowered.cost_analysis().values())
@@ -198,11 +204,13 @@ def test_no_other_cut_sends_much_less():
         assert evenness <= 1.1
         others = []
         for marks in itertools.combinations(range(len(ws) - 1), len(meshes) - 1):
+            parts = np.split(work, [mark + 1 for mark in marks])
+            if max(map(sum, parts)) > 1.3 * sum(work) / len(parts):
+                continue  # Far from even, also with all that is not counted here.
             marked = jax.value_and_grad(functools.partial(narrow, mark_at=marks))
             config = mw.make_config(meshes)
             others.append(measure(mw.jit(marked, config).lower(ws, x, y)))
-        best = min((s for even, s in others if even <= 1.1), default=np.inf)
-        assert sent <= 1.2 * best
+        assert sent <= 1.2 * min(sent for even, sent in others if even <= 1.1)
 
 
 def test_search_finds_what_trying_all_finds():
@@ -265,7 +273,7 @@ def test_cuts_of_several_bodies_keep_the_limit_of_each():
 
 
 def test_other_programs():
-    k = keys()
+    k = draws()
     ws = [normal(k, 8, 8) for _ in range(8)]
     x = normal(k, 4, 8)
 
@@ -300,7 +308,7 @@ def test_other_programs():
 
 def test_an_optimizer_that_computes_more_than_the_microbatches():
     """Microbatches are divided all the same, and each layer is in one stage."""
-    k = keys()
+    k = draws()
     ws = [normal(k, 16, 16) for _ in range(2)]
     x = normal(k, 4, 16)
 
@@ -334,7 +342,7 @@ DECAYS = {
 @pytest.mark.parametrize("decay", DECAYS)
 def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first):
     """It is added to the loss at the end; there only numbers arrive."""
-    k = keys()
+    k = draws()
     ws = [normal(k, 16, 16) for _ in range(4)]
     x = normal(k, 4, 16)
 
@@ -356,6 +364,8 @@ def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first):
     items = lowered.partitioning_result.program["items"]
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert sorted(size for size in sent if size > 4) == [2 * 16 * 4] * 4
+    if is_first == (decay == "squares"):
+        return  # The numbers are those of the same sum.
     value, new = jax.jit(step)(ws, x)
     found = jitted(ws, x)
     np.testing.assert_allclose(found[0], value, rtol=1e-5)
@@ -377,7 +387,7 @@ def descend(w, x):
     ],
 )
 def test_layers_that_take_gradients_are_even(layer, caplog):
-    k = keys()
+    k = draws()
     ws, x = [normal(k, 32, 32) for _ in range(4)], 3 * normal(k, 16, 32)
 
     def loss(ws, x, y):
@@ -395,7 +405,7 @@ def test_layers_that_take_gradients_are_even(layer, caplog):
 
 def test_biases_of_layers_that_read_weights_twice_stay_with_their_gradients():
     """Their gradients need no saved value, which says nothing of where they belong."""
-    k = keys()
+    k = draws()
     params = {f"s{i}": (normal(k, 32, 32), normal(k, 32)) for i in range(3)}
     x = normal(k, 6, 32)
 
@@ -490,7 +500,7 @@ def test_derivatives_in_a_backward_rule_stay_with_their_layer(layer, caplog):
         value, grads = mw.pipeline.accumulate(jax.value_and_grad(loss), 4)(layers, x)
         return jax.tree.map(lambda w, g: w - 0.1 * g, layers, grads), value
 
-    k = keys()
+    k = draws()
     layers, x = [normal(k, 16, 16) for _ in range(4)], normal(k, 32, 16)
     schedule = mw.get_pipeline_schedule("1F1B")
     jitted = mw.auto(step, TWO, pipeline_schedule=schedule)
@@ -589,7 +599,7 @@ def test_references_and_empty_gradients():
             ref[...] += x
         return (ref[...] ** 2).sum() * (1 + empty.sum())
 
-    k = keys()
+    k = draws()
     args = jnp.zeros((0, 3)), normal(k, 8, 8), normal(k, 4, 8)
     for function in (
         jax.value_and_grad(model, 1),
@@ -653,13 +663,10 @@ def test_recomputed_layers_that_read_a_mask_of_the_batch_stay_in_their_stages():
 
 
 def test_report_says_where_and_why():
-    loss, params, x, y = make_gpt(layers=4)
-    jitted = mw.auto(make_step(loss), TWO)
     with pytest.raises(RuntimeError, match="nothing is divided yet"):
-        jitted.report()
-    jitted.lower(params, x, y)
+        mw.auto(make_step(narrow), TWO).report()
     out = io.StringIO()
-    jitted.report(out)
+    divided(make_gpt)[0].report(out)
     text = out.getvalue()
     assert "stage 0 on m0" in text and "stage 1 on m1" in text
     assert "test_auto.py:" in text and "bytes cross" in text
@@ -679,7 +686,7 @@ def test_report_says_where_and_why():
 @pytest.mark.parametrize("length", [jnp.linalg.norm, lambda v: jnp.abs(v).max()])
 def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads):
     """Activations, their derivatives and numbers are sent, whatever reads it."""
-    k = keys()
+    k = draws()
     ws = [normal(k, 8, 8) for _ in range(4)]
 
     def loss(ws, x):
@@ -699,9 +706,11 @@ def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads
     items = lowered.partitioning_result.program["items"]
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert sum(size for size in sent if size > 4) == 2 * 2 * 2 * 8 * 4
+    if (length is jnp.linalg.norm) == (reads == "first layer"):
+        return  # Each length, and all that reads one, is compared in another case.
     compiled = lowered.compile()
-    found = compiled(*compiled.place(ws, x))
-    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(step(ws, x)), strict=True):
+    found, wanted = compiled(*compiled.place(ws, x)), jax.jit(step)(ws, x)
+    for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
