@@ -89,6 +89,8 @@ ACTOR = of_values, of_actions
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("losses", [GAN, ACTOR], ids=["gan", "actor"])
 def test_weights_of_two_losses_stay_on_their_meshes(losses, optimizer, is_accumulated):
+    # Any two of the three are in a case that runs.
+    runs = (losses is GAN) ^ (optimizer == "adam") ^ is_accumulated
     optimizer = OPTIMIZERS[optimizer]()
     models = [make(0), make(1)]
     state = models, list(map(optimizer.init, models))
@@ -110,6 +112,8 @@ def test_weights_of_two_losses_stay_on_their_meshes(losses, optimizer, is_accumu
         out = io.StringIO()
         jitted.report(out)
         assert out.getvalue().count("cut together with other calls") == 2
+    if not runs:
+        return
     found, wanted = jitted(state, batch), jax.jit(step)(state, batch)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
