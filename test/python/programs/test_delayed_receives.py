@@ -16,7 +16,7 @@ INPUT = 4 * ROWS * WIDTH  # Bytes that a stage receives of a microbatch.
 TOPOLOGY = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
 OPTION = "mpmd_receive_ahead"
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 
 def arguments(microbatches=MICROBATCHES):

@@ -21,7 +21,7 @@ STAGES, MICROBATCHES, WIDTH, ROWS = 4, 12, 128, 64
 TOPOLOGY = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(STAGES)}
 OPTION = "mpmd_offload_activations"
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 
 @pytest.fixture(scope="module")
