@@ -11,6 +11,7 @@ import pytest
 from jax._src.interpreters import mlir as jax_mlir
 from jax.sharding import Mesh
 from jaxlib.mlir.dialects import stablehlo
+from meshwright.jaxapi import portable
 from support.tools import ROOT
 
 import meshwright
@@ -187,25 +188,30 @@ def test_newer_operations_have_a_version(partition, program, version):
     assert partition(program, f"--portable={version}").returncode == 0
 
 
+def refusal(version):
+    """What is wrong with a version, before anything is written."""
+    return portable.main("", version)
+
+
 @pytest.mark.parametrize(
     "version", ["1", "1.9", "v1.9.0", "1.9.0-rc1", "newest", "1.2.3.4"]
 )
-def test_what_is_no_version_is_refused(refused, version):
-    assert refused(FIRST, f"--portable={version}") == (
-        "error: --portable: expected a version of StableHLO such as "
+def test_what_is_no_version_is_refused(version):
+    assert refusal(version) == (
+        "--portable: expected a version of StableHLO such as "
         f"{stablehlo.get_current_version()}, got {version!r}"
     )
 
 
 def test_versions_that_jaxlib_does_not_write_are_refused(refused):
     oldest, newest = stablehlo.get_minimum_version(), stablehlo.get_current_version()
-    written = f"error: --portable: this jaxlib writes StableHLO {oldest} to {newest}"
-    assert refused(FIRST, "--portable=0.3.0") == (
+    written = f"--portable: this jaxlib writes StableHLO {oldest} to {newest}"
+    assert refusal("0.3.0") == (
         f"{written}, not 0.3.0; the reader has to be of {oldest} or newer"
     )
-    assert refused(FIRST, "--portable=99.0.0") == (
-        f"{written}, not 99.0.0; readers of newer versions read {newest}, too"
-    )
+    says = f"{written}, not 99.0.0; readers of newer versions read {newest}, too"
+    assert refusal("99.0.0") == says
+    assert refused(FIRST, "--portable=99.0.0") == f"error: {says}"
 
 
 def test_what_stablehlo_has_not_is_refused(partition, tmp_path):
