@@ -4,6 +4,8 @@ Where a weight is marked as reduced, JAX gives its gradient as one part per devi
 types say so, and the program adds the parts up where the user reshards them.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -97,6 +99,7 @@ def by_names_of_tensors(loss, weights, batches):
     return [mw.named_tensor(first, name="a"), mw.reduce(mw.broadcast(second))]
 
 
+@functools.cache
 def step_of(way, loss):
     def step(weights, batches):
         whole = jax.reshard(weights, P(reduced={"x"}))
@@ -118,9 +121,14 @@ def compiled_of(step, config):
         return mw.jit(step, config).lower(WEIGHTS, BATCHES).compile()
 
 
-def check(step, config):
+@functools.cache
+def expected_of(step):
     with jax.set_mesh(MESHES["m0"]):
-        expected = jax.jit(step)(WEIGHTS, BATCHES)
+        return jax.jit(step)(WEIGHTS, BATCHES)
+
+
+def check(step, config):
+    expected = expected_of(step)
     program = compiled_of(step, config)
     found = program(*program.place(WEIGHTS, BATCHES))
     for actual, wanted in zip(found, expected, strict=True):
@@ -210,8 +218,7 @@ def test_parts_can_be_results_and_arguments():
 
     with jax.sharding.use_abstract_mesh(config.sharding_mesh):
         summed = mw.jit(add_up, config)(found)
-    with jax.set_mesh(MESHES["m0"]):
-        expected = jax.jit(step_of(by_calls, named))(WEIGHTS, BATCHES)
+    expected = expected_of(step_of(by_calls, named))
     for actual, wanted in zip(summed, expected, strict=True):
         np.testing.assert_allclose(actual, 2 * wanted, rtol=1e-4, atol=1e-4)
 
@@ -224,7 +231,7 @@ def test_annotations_of_parts_are_transparent_to_jax():
 
     with jax.set_mesh(MESHES["m0"]):
         found = jax.jit(step)(WEIGHTS, BATCHES)
-        expected = jax.jit(step_of(by_calls, named))(WEIGHTS, BATCHES)
+    expected = expected_of(step_of(by_calls, named))
     for actual, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(actual, wanted, rtol=1e-6)
 
