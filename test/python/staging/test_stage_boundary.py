@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -11,19 +12,20 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(4)}
 TWO = dict(list(MESHES.items())[:2])
 
 
 def weights(count=4, width=4):
-    keys = jax.random.split(jax.random.key(0), count)
-    return [0.5 * jax.random.normal(key, (width, width)) for key in keys]
+    draw = np.random.default_rng(0).standard_normal
+    return list(0.5 * draw((count, width, width), "f"))
 
 
 def batch(microbatches=4, rows=3, width=4):
-    keys = jax.random.split(jax.random.key(1), 2)
-    shape = microbatches, rows, width
-    return jax.random.normal(keys[0], shape), jax.random.normal(keys[1], shape)
+    draw = np.random.default_rng(1).standard_normal
+    return tuple(draw((2, microbatches, rows, width), "f"))
 
 
 def layer(w, x):
@@ -309,9 +311,9 @@ def test_marks_are_transparent_without_mw_jit():
         args = (weights(), xs[0], ys[0])
         if transform is jax.vmap:
             args = (
-                [jnp.stack([w, w]) for w in weights()],
-                jnp.stack([xs[0]] * 2),
-                jnp.stack([ys[0]] * 2),
+                [np.stack([w, w]) for w in weights()],
+                np.stack([xs[0]] * 2),
+                np.stack([ys[0]] * 2),
             )
         found, want = transform(loss)(*args), transform(plain)(*args)
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
@@ -507,7 +509,7 @@ def plain_results(inner, count):
     and the loss of the whole batch. Whether layers are recomputed changes neither."""
     loss = functools.partial(squares, layer=inner)
     gradient, (ws, x) = jax.jit(jax.value_and_grad(loss)), layer_inputs(count)
-    parts = [gradient(ws, half) for half in jnp.split(x, 2)]
+    parts = [gradient(ws, half) for half in np.split(x, 2)]
     return jax.tree.map(lambda a, b: (a + b) / 2, *parts), jax.jit(loss)(ws, x)
 
 
@@ -515,21 +517,29 @@ def layer_inputs(count):
     return weights(count), batch()[0].reshape(12, 4)
 
 
-@pytest.mark.parametrize("checkpoint", [jax.checkpoint, lambda layer: layer])
-@pytest.mark.parametrize("count", [2, 3])
+INNER = [
+    lambda w, x: x + jax.grad(lambda x: jnp.tanh(x @ w).sum())(x),
+    lambda w, x: jax.grad(lambda x: (jnp.tanh(x @ w) ** 2).sum())(x),
+    lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
+    lambda w, x: jax.jvp(jax.grad(lambda x: jnp.tanh(x @ w).sum()), (x,), (x,))[1],
+    lambda w, x: jax.vmap(jax.grad(lambda x: jnp.tanh(x @ w).sum()))(x),
+    lambda w, x: x @ jax.lax.fori_loop(0, 2, lambda _, w: descended(w, x), w),
+]
+
+
 @pytest.mark.parametrize(
-    "inner",
+    ("number", "count", "is_recomputed"),
     [
-        lambda w, x: x + jax.grad(lambda x: jnp.tanh(x @ w).sum())(x),
-        lambda w, x: jax.grad(lambda x: (jnp.tanh(x @ w) ** 2).sum())(x),
-        lambda w, x: x @ (w - jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)),
-        lambda w, x: jax.jvp(jax.grad(lambda x: jnp.tanh(x @ w).sum()), (x,), (x,))[1],
-        lambda w, x: jax.vmap(jax.grad(lambda x: jnp.tanh(x @ w).sum()))(x),
-        lambda w, x: x @ jax.lax.fori_loop(0, 2, lambda _, w: descended(w, x), w),
+        # Each layer recomputed and not, and with two stages and three; all four pairs
+        # of these occur.
+        (number, 2 + (number + is_recomputed) % 2, is_recomputed)
+        for number, is_recomputed in itertools.product(range(len(INNER)), (True, False))
     ],
 )
-def test_layers_may_take_gradients_inside(inner, checkpoint, count):
-    loss = functools.partial(squares, layer=checkpoint(inner))
+def test_layers_may_take_gradients_inside(number, count, is_recomputed):
+    inner = INNER[number]
+    layer = jax.checkpoint(inner) if is_recomputed else inner
+    loss = functools.partial(squares, layer=layer)
     step = mw.pipeline.accumulate(jax.value_and_grad(loss), 2)
     meshes = dict(list(MESHES.items())[:count])
     ws, x = layer_inputs(count)
