@@ -1,5 +1,6 @@
 """Plain arrays [L, ...] under `pipeline.scan`, over the meshes of their stages."""
 
+import functools
 import logging
 
 import jax
@@ -12,6 +13,8 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
+
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
 
 DEVICES = jax.devices()
 TWO = {f"m{i}": Mesh(DEVICES[i : i + 1], "x") for i in range(2)}
@@ -49,14 +52,21 @@ def make_step(tx, stages):
 
 
 def parameters(layers=4):
-    keys = jax.random.split(jax.random.key(0), 3)
-    return {
-        "embed": 0.5 * jax.random.normal(keys[0], (3, 4)),
+    draw = np.random.default_rng(0).standard_normal
+    params = {
+        "embed": 0.5 * draw((3, 4), "f"),
         "layers": {
-            "w": 0.5 * jax.random.normal(keys[1], (layers, 4, 4)),
-            "b": jnp.zeros((layers, 4)),
+            "w": 0.5 * draw((layers, 4, 4), "f"),
+            "b": np.zeros((layers, 4), "f"),
         },
-    }, jax.random.normal(keys[2], (4, 3))
+    }
+    return jax.tree.map(jnp.asarray, (params, draw((4, 3), "f")))
+
+
+@functools.cache
+def plain_gradient():
+    """Of the loss without stages, which most tests compare with."""
+    return jax.jit(jax.value_and_grad(make_loss(None)))
 
 
 def close(found, wanted):
@@ -65,7 +75,7 @@ def close(found, wanted):
 
 
 def train(tx, meshes, steps=2, **options):
-    """Trains with stages and without; returns both states, and the compiled step."""
+    """Trains with stages and without; returns the state, and what lowers the step."""
     params, xs = parameters()
     theirs = params, tx.init(params)
     ours = jax.tree.map(jnp.array, theirs)
@@ -78,12 +88,13 @@ def train(tx, meshes, steps=2, **options):
         np.testing.assert_allclose(value, wanted, rtol=1e-5)
     close(ours, theirs)
     assert len(list(step._programs.values())[0]) == 1
-    return ours, step.lower(ours, xs)
+    return ours, functools.partial(step.lower, ours, xs)
 
 
 def test_state_lives_with_the_stages():
     tx = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(0.01))
-    (params, opt), lowered = train(tx, TWO, donate_argnums=0)
+    (params, opt), lower = train(tx, TWO, donate_argnums=0)
+    lowered = lower()
     for found in (params["layers"], opt[1][0].mu["layers"], opt[1][0].nu["layers"]):
         for leaf in jax.tree.leaves(found):
             assert leaf.sharding.spec == P(STAGES)
@@ -151,7 +162,7 @@ def test_arrays_from_anywhere():
     params, xs = parameters()
     config = mw.make_config(TWO)
     gradient = mw.jit(jax.value_and_grad(make_loss(2)), config)
-    wanted = jax.value_and_grad(make_loss(None))(params, xs)
+    wanted = plain_gradient()(params, xs)
     found = gradient(params, xs)
     close(found, wanted)
     assert found[1]["layers"]["w"].sharding.spec == P(STAGES)
@@ -215,7 +226,7 @@ def test_fewer_layers_in_a_stage_than_devices(where):
     """Four layers may be split over four devices, two may not."""
     wide = {"a": Mesh(DEVICES[:4], "x"), "b": Mesh(DEVICES[4:8], "x")}
     params, xs = parameters()
-    wanted = jax.grad(make_loss(None))(params, xs)
+    _, wanted = plain_gradient()(params, xs)
     rows = NamedSharding(wide["a"], P("x"))
     everywhere = {"embed": None, "layers": rows}
     options = {}
@@ -242,7 +253,7 @@ def test_what_is_reported_of_gradients():
     params, xs = parameters()
     found = mw.jit(step, mw.make_config(TWO))(params, xs)
     jax.effects_barrier()
-    close(found, jax.grad(make_loss(None))(params, xs))
+    close(found, plain_gradient()(params, xs)[1])
     close(seen, [found["layers"]["w"]])
     assert found["layers"]["b"].sharding.spec == P(STAGES)
 
@@ -273,7 +284,7 @@ def test_where_one_array_can_be(layers, meshes, is_joint, caplog):
     config = mw.make_config(TWO, stage_to_mesh=meshes)
     with caplog.at_level(logging.INFO, "meshwright"):
         found = mw.jit(jax.value_and_grad(make_loss(4)), config)(params, xs)
-    close(found, jax.value_and_grad(make_loss(None))(params, xs))
+    close(found, plain_gradient()(params, xs))
     sharding = found[1]["layers"]["w"].sharding
     assert (STAGES in sharding.mesh.axis_names) == is_joint
     assert ("arrays of stacked layers are on one mesh" in caplog.text) != is_joint
@@ -315,7 +326,7 @@ def test_an_assigned_array_stays_whole():
         TWO, input_mesh_assignment=("m1", None), output_mesh_assignment=(None, "m1")
     )
     found = mw.jit(jax.value_and_grad(make_loss(2)), config)(params, xs)
-    close(found, jax.value_and_grad(make_loss(None))(params, xs))
+    close(found, plain_gradient()(params, xs))
     assert found[1]["layers"]["w"].sharding.mesh == TWO["m1"]
 
 
@@ -364,7 +375,8 @@ def test_a_key_for_each_layer(where):
     found = mw.jit(
         lambda *args: jax.value_and_grad(loss)(*args, 2), mw.make_config(TWO)
     )(params, key, xs)
-    close(found, jax.value_and_grad(loss)(params, key, xs, None))
+    plain = jax.jit(lambda *args: jax.value_and_grad(loss)(*args, None))
+    close(found, plain(params, key, xs))
     assert found[1]["layers"]["w"].sharding.spec == P(STAGES)
 
 
@@ -379,7 +391,7 @@ def test_arguments_by_keyword_and_static_ones():
     jitted = mw.jit(step, mw.make_config(TWO), donate_argnames="params", **options)
     given = jax.tree.map(jnp.array, params)
     value, grads = jitted(3, params=given, x=xs, squared=True)
-    wanted, slopes = jax.value_and_grad(make_loss(None))(params, xs)
+    wanted, slopes = plain_gradient()(params, xs)
     close((value, grads), (3 * wanted**2, slopes))
     assert given["layers"]["w"].is_deleted()
     # What one program gives is what another may be given.
