@@ -13,7 +13,7 @@ from meshwright.jaxapi import runtime as jax_runtime
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 ROWS, WIDTH, STEPS = 4, 8, 4
 

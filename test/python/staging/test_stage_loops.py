@@ -9,6 +9,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
 WIDTH = 16
 

@@ -8,6 +8,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 LAYERS, WIDTH, ROWS, POPULATION = 4, 24, 7, 6
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(LAYERS)}
 WEIGHT = WIDTH * WIDTH * 4  # In bytes.
