@@ -5,7 +5,8 @@ import pathlib
 import re
 
 import pytest
-from support import numerics
+from support import numerics, op_corpus
+from support.difftest.values import read_results
 from support.tools import PROGRAMS
 
 PLAIN = sorted(path.stem for path in PROGRAMS.glob("*.mlir"))
@@ -77,12 +78,29 @@ def test_fragments_and_transfers_are_as_many_as_the_peers(partitioned, name):
     assert peer.count(partitioned(name).read_text()) == peer.count(theirs)
 
 
-@pytest.mark.parametrize("name", MPMD[:2])
-def test_erased_program_computes_the_same_numbers(tools, partitioned, name):
-    erased = tools.check("meshwright", "erase", partitioned(name))
-    assert "mpmd" not in erased
-    original = numerics.strip_names((PROGRAMS / "mpmd" / f"{name}.mlir").read_text())
-    arguments = numerics.random_arguments(original)
+@pytest.fixture(scope="module")
+def erased(tools, partitioned):
+    """A program without names, and its partitioned form erased."""
+
+    def erase(name: str) -> tuple[str, str]:
+        text = tools.check("meshwright", "erase", partitioned(name))
+        assert "mpmd" not in text
+        source = PROGRAMS / "mpmd" / f"{name}.mlir"
+        return numerics.strip_names(source.read_text()), text
+
+    return erase
+
+
+def test_erased_program_computes_the_same_numbers(erased):
+    texts = erased(MPMD[0])
+    arguments = numerics.random_arguments(texts[0])
     # With all of its optimizations, XLA compiles these for twice as long.
-    found = numerics.run_together([original, erased], arguments, fold=False)
+    found = numerics.run_together(texts, arguments, fold=False)
     assert numerics.largest_difference(*found) <= 1e-5
+
+
+def test_erased_larger_program_has_the_same_computations(tools, erased):
+    """XLA would compile it for four times as long."""
+    texts = (tools.opt(text, *op_corpus.FOLD, "--cse") for text in erased(MPMD[1]))
+    original, again = map(read_results, texts)
+    assert original == again
