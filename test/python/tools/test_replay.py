@@ -90,7 +90,7 @@ MERGE = f"FragmentMergeRule(sources=[{','.join(MERGED)}],target={MERGED[0]})"
 
 @pytest.mark.parametrize("rules", [[], [MERGE]], ids=["no_rules", "merge_rules"])
 def test_pass_by_pass(tools, tmp_path, rules):
-    program, shipped = SHIPPED["gpt_8_4_8"]
+    program, shipped = SHIPPED["gpt_4_4_4"]
     config = tmp_path / "config.json"
     values = json.loads(shipped.read_text()) | {"merge_rules": rules}
     config.write_text(json.dumps(values))
