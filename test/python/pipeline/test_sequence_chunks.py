@@ -29,7 +29,7 @@ def draw(random, *shape):
 
 def make_inputs(stages, microbatches=MICROBATCHES):
     random = np.random.default_rng(0)
-    weights = [{n: draw(random, WIDTH, WIDTH) for n in "qkv"} for _ in range(stages)]
+    weights = [{n: draw(random, WIDTH, WIDTH) for n in "qk"} for _ in range(stages)]
     xs, ys = (
         [draw(random, ROWS, LENGTH, WIDTH) for _ in range(microbatches)]
         for _ in range(2)
@@ -38,17 +38,18 @@ def make_inputs(stages, microbatches=MICROBATCHES):
 
 
 def attend(w, h, cache):
-    """Causal attention; the cache has the keys and values of the chunks before.
+    """Causal attention; the cache has the keys of the chunks before.
 
-    It has no softmax, with which each of these programs takes longer to compile.
+    They are the values, too, and there is no softmax: with either, each of these
+    programs takes longer to compile.
     """
-    q, k, v = (h @ w[name] for name in "qkv")
+    q, k = (h @ w[name] for name in "qk")
     if cache is not None:
-        k, v = (jnp.concatenate(pair, 1) for pair in zip(cache, (k, v), strict=True))
+        k = jnp.concatenate((cache, k), 1)
     new, all_ = q.shape[1], k.shape[1]
     sees = jnp.arange(all_) <= jnp.arange(all_ - new, all_)[:, None]
     scores = jnp.where(sees, q @ k.swapaxes(1, 2) / LENGTH, 0)
-    return h + jnp.tanh(scores @ v), (k, v)
+    return h + jnp.tanh(scores @ k), k
 
 
 def loss(weights, x, y, cache):
@@ -217,21 +218,19 @@ def test_cuts_by_time_train(tools):
 
 def attend_in_place(w, h, cache):
     """Causal attention with a cache of the whole length, and the position in it."""
-    keys, values, at = cache
-    q, k, v = (h @ w[name] for name in "qkv")
+    keys, at = cache
+    q, k = (h @ w[name] for name in "qk")
     keys = jax.lax.dynamic_update_slice_in_dim(keys, k, at, 1)
-    values = jax.lax.dynamic_update_slice_in_dim(values, v, at, 1)
     sees = jnp.arange(LENGTH) <= (at + jnp.arange(h.shape[1]))[:, None]
     scores = jnp.where(sees, q @ keys.swapaxes(1, 2) / LENGTH, 0)
-    h = h + jnp.tanh(scores @ values)
-    return h, (keys, values, at + h.shape[1])
+    h = h + jnp.tanh(scores @ keys)
+    return h, (keys, at + h.shape[1])
 
 
 def test_a_cache_of_fixed_size_shares_its_fragments():
     def loss_in_place(weights, x, y, cache):
         if cache is None:
-            empty = jnp.zeros((ROWS, LENGTH, WIDTH))
-            cache = [(empty, empty, 0) for _ in weights]
+            cache = [(jnp.zeros((ROWS, LENGTH, WIDTH)), 0) for _ in weights]
         h, caches = x, []
         for stage, w in enumerate(weights):
             if stage:
