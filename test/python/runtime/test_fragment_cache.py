@@ -2,8 +2,6 @@
 
 import gc
 import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import jax
@@ -14,6 +12,7 @@ from meshwright.jaxapi.runtime import make_ir_context
 from meshwright.runtime.load import cache
 from meshwright.runtime.program.python_calls import PythonCalls
 from meshwright.runtime.program.source import read_source
+from support.launching import run_forked
 from support.runtime_programs import Builder, iota
 
 HIT, COMPILED = "/jax/compilation_cache/cache_hits", "backend_compile_duration"
@@ -151,16 +150,12 @@ print("hit" if "/jax/compilation_cache/cache_hits" in hits else "compiled")
 """
 
 
-def test_python_functions_are_those_of_the_process_that_loads(folder):
+def test_python_functions_are_those_of_the_process_that_loads(folder, tmp_path):
     """Two processes with the same module, whose functions are two."""
-    path = os.pathsep.join(sys.path)
+    script = tmp_path / "script.py"
+    script.write_text(CALLS_PYTHON)
     for factor, wanted in (3, "compiled"), (5, "hit"):
-        done = subprocess.run(
-            [sys.executable, "-c", CALLS_PYTHON, str(factor)],
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        )
+        done = run_forked({0: ([str(script), str(factor)], {})})[0]
         assert done.returncode == 0, done.stderr
         assert done.stdout.split() == [wanted]
     assert len(list(folder.iterdir())) == 1
