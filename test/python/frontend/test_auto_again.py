@@ -144,7 +144,7 @@ def test_weights_stay_on_their_meshes(gradient, function, is_accumulated):
 
 @pytest.mark.parametrize("is_accumulated", [True, False])
 def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(is_accumulated):
-    check(gradient_alone, iterated, is_accumulated)
+    check(gradient_alone, iterated, is_accumulated, runs=is_accumulated)
 
 
 def by_hessian(f, x):

@@ -91,6 +91,7 @@ LOWERED = [
     ("unused", "lm where", "names", False),
     ("unused", "momo", "marks", False),
     ("raveled", "lm barrier", "names", False),
+    ("plain", "finite lbfgs", "marks", False),
 ]
 RUN = [
     ("varied", "muon", "auto", False),
@@ -100,7 +101,6 @@ RUN = [
     ("plain", "lm cond", "marks", False),
     ("experts", "MultiSteps", "names", True),
     ("tied", "lbfgs", "names", True),
-    ("plain", "finite lbfgs", "marks", False),
 ]
 
 
