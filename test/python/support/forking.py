@@ -5,6 +5,7 @@ processes do it at once in a run. What is forked is the process that a script wo
 have, also those that the launcher starts then (processes/forked.py).
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -100,4 +101,5 @@ def _start() -> tuple[str, subprocess.Popen]:
             stdin=subprocess.PIPE,
             pass_fds=[listener.fileno()],
         )
+    atexit.register(process.communicate)
     return address, process
