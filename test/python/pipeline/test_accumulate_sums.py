@@ -367,7 +367,7 @@ def test_sums_have_the_type_that_is_asked_for():
     expected = jax.tree.map(lambda g: g.astype(jnp.float32) * count, one)
     step = accumulate(jax.grad(loss), count, reduce="sum", accumulate_dtype="float32")
     config = marked_config("1F1B")
-    for found in (jax.jit(step)(weights, x), mw.jit(step, config)(weights, x)):
+    for found in (step(weights, x), mw.jit(step, config)(weights, x)):
         for ours, theirs in zip(found, expected, strict=True):
             assert ours.dtype == jnp.float32
             np.testing.assert_allclose(ours, theirs, rtol=1e-2)
