@@ -10,6 +10,8 @@ from jax.sharding import Mesh
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 DEVICES = jax.devices()
 WEIGHTS = [np.eye(4, dtype=np.float32) + 0.1 * i for i in range(2)]
 X = np.arange(16, dtype=np.float32).reshape(4, 4) / 16

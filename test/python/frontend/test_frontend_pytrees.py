@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 import meshwright as mw
 from meshwright import stages
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 CONFIG = mw.make_config({"m": Mesh(jax.devices()[:2], "x")}, {"f": "m", "g": "m"})
 X = jnp.arange(4.0)

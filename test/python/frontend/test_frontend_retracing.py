@@ -11,7 +11,7 @@ from meshwright.layers import lower as layers_lower
 import meshwright as mw
 from meshwright import stages
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 MESHES = {f"m{i}": Mesh(jax.devices()[2 * i : 2 * i + 2], "x") for i in range(2)}
 CONFIG = mw.make_config(

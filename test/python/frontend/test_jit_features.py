@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 
 import meshwright as mw
 
-pytestmark = pytest.mark.usefixtures("x32")
+pytestmark = pytest.mark.usefixtures("x32", "equal_compiles_once")
 
 M0, M1 = (Mesh(np.array(jax.devices()[i : i + 2]), ("x",)) for i in (0, 2))
 X = np.arange(8, dtype=np.float32).reshape(4, 2)

@@ -13,6 +13,8 @@ from support.paired_training import assert_close
 
 import meshwright as mw
 
+pytestmark = pytest.mark.usefixtures("equal_compiles_once")
+
 
 def reshaped(w, x):
     """The weight is a table of heads, the product takes a matrix."""
