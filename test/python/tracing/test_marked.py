@@ -21,8 +21,8 @@ keras = pytest.importorskip("keras")
 
 MESHES = {f"m{i}": Mesh(jax.devices()[i : i + 1], "x") for i in range(2)}
 CONFIG = mw.make_config(MESHES, pipeline_schedule=mw.get_pipeline_schedule("1F1B"))
-X = jax.random.normal(jax.random.key(1), (8, 4))
-Y = jax.random.normal(jax.random.key(2), (8, 4))
+MICROBATCHES, STEPS = 2, 2
+X, Y = np.random.default_rng(0).standard_normal((2, 8, 4)).astype("f")
 
 
 def close(found, wanted):
@@ -79,13 +79,13 @@ def train_nnx(model, wrap):
 
     def step(model, optimizer, x, y):
         gradient = nnx.value_and_grad(lambda model, x, y: ((model(x) - y) ** 2).mean())
-        gradient = mw.pipeline.accumulate(gradient, 4, batch_argnums=(1, 2))
+        gradient = mw.pipeline.accumulate(gradient, MICROBATCHES, batch_argnums=(1, 2))
         value, grads = gradient(model, x, y)
         optimizer.update(model, grads)
         return value
 
     jitted = wrap(step)
-    return [jitted(model, optimizer, X, Y) for _ in range(3)]
+    return [jitted(model, optimizer, X, Y) for _ in range(STEPS)]
 
 
 def test_nnx_model_shares_its_variables_with_the_marked_one():
@@ -94,7 +94,7 @@ def test_nnx_model_shares_its_variables_with_the_marked_one():
     marked = mw.marked(model, ["tower/layers/0"])
     close(train_nnx(marked, lambda step: mw.nnx.jit(step, CONFIG)), wanted)
     close(nnx.state(model, nnx.Param), nnx.state(plain, nnx.Param))
-    assert model.tower.calls[...] == 12
+    assert model.tower.calls[...] == STEPS * MICROBATCHES
     assert meshes_of(nnx.state(model.tower.layers_0, nnx.Param)) == ["m0"]
     assert meshes_of(nnx.state(model.tower.layers, nnx.Param)) == ["m1"]
     assert type(model.tower.layers[0]) is Block
@@ -152,7 +152,7 @@ def linen_gradient(model):
         x, y = batch
         return ((model.apply(params, x, rngs={"dropout": key}) - y) ** 2).mean()
 
-    return mw.pipeline.accumulate(jax.value_and_grad(loss), 4, rng_argnums=2)
+    return mw.pipeline.accumulate(jax.value_and_grad(loss), MICROBATCHES, rng_argnums=2)
 
 
 def test_linen_model_is_marked_though_it_was_traced_before():
@@ -240,7 +240,7 @@ def test_equinox_model_under_vmap():
         def loss(model, batch):
             return ((jax.vmap(model)(batch[0]) - batch[1]) ** 2).mean()
 
-        gradient = mw.pipeline.accumulate(eqx.filter_value_and_grad(loss), 4)
+        gradient = mw.pipeline.accumulate(eqx.filter_value_and_grad(loss), MICROBATCHES)
         value, grads = gradient(model, batch)
         return eqx.apply_updates(model, jax.tree.map(lambda g: -0.1 * g, grads)), value
 
@@ -296,7 +296,9 @@ def test_keras_model(kind):
             out, _ = model.stateless_call(weights, [], batch[0])
             return ((out - batch[1]) ** 2).mean()
 
-        return mw.pipeline.accumulate(jax.value_and_grad(loss), 4)(weights, batch)
+        return mw.pipeline.accumulate(jax.value_and_grad(loss), MICROBATCHES)(
+            weights, batch
+        )
 
     weights = [variable.value for variable in plain.trainable_variables]
     wanted = jax.jit(step, static_argnums=2)(weights, (X, Y), plain)
