@@ -324,13 +324,14 @@ def test_random_keys_are_split():
             x = mw.named_computation(drop, name=f"stage{stage}")(w, x, keys[stage])
         return mw.named_computation(distance, name="stage1")(x, y)
 
-    gradient = jax.jit(jax.value_and_grad(noisy))
+    gradient = jax.value_and_grad(noisy)
+    plain = jax.jit(gradient)
     weights, (x, y), key = make_weights(2), make_batch(), jax.random.key(7)
 
     step = mw.jit(accumulate(gradient, MICROBATCHES, rng_argnums=2), make_config())
     value, grads = step(weights, (x, y), key)
     runs = [
-        gradient(weights, batch, key)
+        plain(weights, batch, key)
         for batch, key in zip(
             zip(*(np.split(part, MICROBATCHES) for part in (x, y)), strict=True),
             jax.random.split(key, MICROBATCHES),

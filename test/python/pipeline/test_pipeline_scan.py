@@ -148,10 +148,10 @@ def test_parts_stay_where_their_stages_are():
 
 
 def test_parts_are_used_as_the_array():
-    array = np.arange(1, 13, dtype=np.float32).reshape(6, 2)
+    array = jnp.arange(1, 13, dtype=jnp.float32).reshape(6, 2)
     split = mw.pipeline.parts(array, num_stages=4)
-    row = np.array([3, 5], np.float32)
-    column = np.arange(6, dtype=np.float32)[:, None]
+    row = jnp.array([3, 5], jnp.float32)
+    column = jnp.arange(6, dtype=jnp.float32)[:, None]
 
     def results(w):
         return [
