@@ -8,17 +8,23 @@ script needs. A job is a script or a launcher, with what it prints to and its
 environment. The one that asks hears of the process and of its end. Those of a launcher
 are forked, too, by one that it forks before it has threads. They are its children, each
 in a session of its own, as those are that it starts otherwise.
+
+What Python and JAX read from the environment as they start, and the order of what is in
+sets, are those of the process that forks; the number of CPU devices is a job's own.
 """
 
+import contextlib
 import ctypes
 import functools
 import importlib
+import io
 import json
 import os
 import runpy
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -44,33 +50,41 @@ def take(listener: socket.socket, alive: int) -> dict:
       alive: the end of a pipe, which closes with the one who asks for them.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # None of them is waited for.
+    server = os.getpid()
     while True:
         if listener not in select.select([listener, alive], [], [])[0]:
             os._exit(0)
         connection = listener.accept()[0]
-        data, files, _, _ = socket.recv_fds(connection, _MOST_BYTES, 3)
         if not os.fork():
             break
         connection.close()
-        for file in files:
-            os.close(file)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     listener.close()
+    _end_with(server)
+    if alive:
+        os.close(alive)
+    else:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    if struct.unpack("3i", credentials)[1] != os.getuid():
+        os._exit(1)  # Such a socket has no permissions of its own.
+    data, files, _, _ = socket.recv_fds(connection, _MOST_BYTES, 3)
     job, me = json.loads(data), os.getpid()
-    if not job["parent"]:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if child := os.fork():
         if not job["parent"]:
             for file in files:
                 os.close(file)
+            os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+            if not job["launches"]:
+                with contextlib.suppress(ProcessLookupError):  # What it has left.
+                    os.killpg(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
-            connection.send(str(os.waitstatus_to_exitcode(status)).encode())
+            with contextlib.suppress(OSError):
+                connection.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
     while job["parent"] and os.getppid() == me:
         time.sleep(0.001)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != (job["parent"] or me):
-        os.kill(os.getpid(), signal.SIGKILL)
+    _end_with(job["parent"] or me)
     os.setsid()
     connection.send(str(os.getpid()).encode())
     connection.close()
@@ -78,14 +92,27 @@ def take(listener: socket.socket, alive: int) -> dict:
     return job
 
 
+def _end_with(parent: int) -> None:
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # It has ended before.
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def become(job: dict, files: list[int]) -> None:
     for number, file in enumerate(files[:2], 1):
         os.dup2(file, number)
         os.close(file)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(write_through=True)
     os.environ.clear()
     os.environ.update(job["variables"])
+    if "PYTHONUNBUFFERED" in os.environ:
+        sys.stdout, sys.stderr = (
+            io.TextIOWrapper(
+                io.FileIO(number, "w", closefd=False),
+                errors=errors,
+                write_through=True,
+            )
+            for number, errors in ((1, "strict"), (2, "backslashreplace"))
+        )
     jax.config.update(
         "jax_num_cpu_devices", int(os.environ.get("JAX_NUM_CPU_DEVICES", -1))
     )
@@ -94,14 +121,15 @@ def become(job: dict, files: list[int]) -> None:
 class Process:
     """A process of the launcher, as `subprocess.Popen` is one."""
 
-    def __init__(self, address: str, words: list[str], variables: dict, piped: bool):
+    def __init__(self, address: bytes, words: list[str], variables: dict, piped: bool):
         job = {"words": words, "variables": variables, "launches": False}
         pipes = [os.pipe() for _ in range(2 * piped)]
         readers = [os.fdopen(reader, "rb", 0) for reader, _ in pipes]
         self.stdout, self.stderr = readers or (None, None)
         self.returncode: int | None = None
         files = [writer for _, writer in pipes]
-        _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # It is forked by a child that ends then.
+        # It is forked by a child that ends then; the launcher starts one at a time.
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
             server.connect(address)
             data = json.dumps(job | {"parent": os.getpid()}).encode()
@@ -118,7 +146,7 @@ class Process:
         return self.returncode
 
 
-def start(address: str, command: list[str], **options):
+def start(address: bytes, command: list[str], **options):
     """What the launcher calls in place of `subprocess.Popen`."""
     if tether.__file__ not in command:
         return subprocess.Popen(command, **options)
@@ -128,10 +156,10 @@ def start(address: str, command: list[str], **options):
 
 def launch_forked(words: list[str]) -> list[str]:
     """Runs the launcher; goes on in each of its processes, which gets its words."""
-    address = f"\0meshwright-launcher-{os.getpid()}"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(address)
+    listener.bind("")  # The kernel chooses a free name.
     listener.listen(10)
+    address = listener.getsockname()
     alive, mine = os.pipe()  # The other end is known to close with this process.
     if os.fork():
         listener.close()

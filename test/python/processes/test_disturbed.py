@@ -20,12 +20,12 @@ TIMEOUT = 15
 # Either process is either killed or stopped, once while it starts and once later; the
 # first start restores what was trained, the other one has nothing yet.
 CHAINS = [(29, 0), (22, 24)]
+# What these runs are launched by; each process starts Python only where processes are
+# disturbed while they start, and where the launcher is killed.
+LAUNCHER = (*FORKING, "orbax.checkpoint")
 # Once of each kind: killed, stopped, a full disk, closed terminals and so on; of two
 # processes or three.
-SEEDS = (336, 1, 2, 3, 4, 41)
-# What these runs are launched by; only where processes are disturbed while they start
-# does each of them start Python.
-LAUNCHER = (*FORKING, "orbax.checkpoint")
+SEEDS = dict.fromkeys((336, 1, 2, 3, 4), LAUNCHER) | {41: killed_runs.LAUNCHER}
 # The numbers of processes that go on with what two have saved, and where they end.
 OTHERS = {4: killed_runs.STEPS - 3, 1: killed_runs.STEPS}
 
@@ -54,9 +54,10 @@ def disturbed(undisturbed) -> tuple[list, list]:
             ],
             [
                 pool.submit(
-                    disturbed_runs.disturb, seed, TIMEOUT, undisturbed, LAUNCHER
+                    *(disturbed_runs.disturb, seed, TIMEOUT, undisturbed),
+                    launcher=launcher,
                 )
-                for seed in SEEDS
+                for seed, launcher in SEEDS.items()
             ],
         )
 

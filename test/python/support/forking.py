@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import json
 import os
+import pathlib
 import select
 import signal
 import socket
@@ -56,16 +57,15 @@ def run(
         finally:
             os.close(writer)
         server.settimeout(limit)
-        pid = int(server.recv(100))
+        pid = _receive(server)
         try:
-            code = int(server.recv(100))
+            code = _receive(server)
         except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            raise
-        if not launches:
-            with contextlib.suppress(ProcessLookupError):  # What it has left.
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
-        # All that was forked for it has this end of the pipe, and says nothing.
+            raise
+        # All that was forked for it has the other end of the pipe, and says nothing;
+        # programs that it started have not.
         assert select.select([alive], [], [], LEAVE)[0], f"{words}: a process is left"
         texts = []
         for file in (out, errors):
@@ -74,11 +74,17 @@ def run(
     return Done(code, *texts)
 
 
+def _receive(server: socket.socket) -> int:
+    data = server.recv(100)
+    assert data, "the process that forks has ended; see what it printed"
+    return int(data)
+
+
 _starting = threading.Lock()
-_started: list[tuple[str, subprocess.Popen]] = []
+_started: list[tuple[bytes, subprocess.Popen]] = []
 
 
-def _address() -> str:
+def _address() -> bytes:
     """Where the process listens that forks, which ends with this one."""
     with _starting:
         if not _started:
@@ -86,14 +92,14 @@ def _address() -> str:
     return _started[0][0]
 
 
-def _start() -> tuple[str, subprocess.Popen]:
-    address = f"\0meshwright-forking-{os.getpid()}"
-    paths = [ROOT / "test" / "python", ROOT / "python"]
+def _start() -> tuple[bytes, subprocess.Popen]:
+    paths = [pathlib.Path(__file__).parent / "started"]
+    paths += [ROOT / "test" / "python", ROOT / "python"]
     paths += [os.environ["MESHWRIGHT_EXTENSION"]]
     paths += filter(None, [os.environ.get("PYTHONPATH")])
     path = os.pathsep.join(map(str, paths))
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        listener.bind(address)
+        listener.bind("")  # The kernel chooses a free name.
         listener.listen(100)
         process = subprocess.Popen(
             [sys.executable, str(SERVER), str(listener.fileno())],
@@ -101,5 +107,15 @@ def _start() -> tuple[str, subprocess.Popen]:
             stdin=subprocess.PIPE,
             pass_fds=[listener.fileno()],
         )
-    atexit.register(process.communicate)
+        address = listener.getsockname()
+    atexit.register(_end, process)
     return address, process
+
+
+def _end(process: subprocess.Popen) -> None:
+    process.stdin.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
