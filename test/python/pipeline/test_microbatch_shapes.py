@@ -36,7 +36,8 @@ def make_inputs(lengths=LENGTHS):
 def loss(weights, x, y):
     for stage, w in enumerate(weights):
         x = mw.stage_boundary(x) if stage else x
-        x = x + jnp.tanh(x @ w @ x.swapaxes(1, 2) @ x)
+        # The cosine of zero is not zero: rows of padding would change the result.
+        x = x + jnp.cos(x @ w @ x.swapaxes(1, 2)) @ x / max(LENGTHS)
     return ((x - y) ** 2).mean()
 
 
