@@ -279,7 +279,8 @@ def raise_fault():
 @pytest.mark.parametrize("step", [plain_step, train_step], ids=["plain", "accumulate"])
 @pytest.mark.parametrize("place", ["first", "second", "middle", "last"])
 def test_fault_says_which_arguments_are_gone(monkeypatch, step, place):
-    compiled = compile_step(step)
+    # One of the faults is in the first call of a program.
+    compiled = compile_anew(step) if place == "first" else compile_step(step)
     position = position_of(place, compiled)
     weights, x = compiled.place(WEIGHTS, BATCH)
     with monkeypatch.context() as patch:
@@ -370,8 +371,8 @@ def test_failed_run_keeps_nothing(monkeypatch, donate, position, profiled):
 
 
 def test_failed_run_lets_go_of_what_the_caller_drops(monkeypatch):
-    """Also of arguments: the batch that was too large."""
-    compiled = compile_step(train_step, donate_argnums=())
+    """Also of arguments, and in a first call: the batch that was too large."""
+    compiled = compile_anew(train_step, donate_argnums=())
     weights, x = compiled.place(WEIGHTS, BATCH)
     before = live_bytes() - x.nbytes
     before_item(monkeypatch, compiled, 5, raise_fault)
