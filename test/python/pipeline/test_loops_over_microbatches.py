@@ -105,7 +105,10 @@ def text(lowered):
 
 
 def outline(lowered):
-    """What is the same however inputs and constants are ordered."""
+    """What is the same however inputs and constants are ordered.
+
+    It has no code of fragments, nor which of several equal types a fragment reads.
+    """
     program = lowered.partitioning_result.program
 
     def types(values):
@@ -143,18 +146,9 @@ def train_plainly(loop, stages):
     return jax.device_get(step(make_weights(stages), make_batch()))
 
 
-@pytest.mark.parametrize(
-    ("schedule", "loop"),
-    [
-        *(("1F1B", loop) for loop in LOOPS),
-        ("GPipe", by_fori_loop),
-        ("ZeroBubbleH1", by_enumerated_for),
-        ("Interleaved1F1B", by_unrolled),
-        ("CircularWithReversedBackward", by_enumerated_for),
-    ],
-)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("loop", LOOPS)
 def test_numbers_are_those_of_jax(schedule, loop):
-    """Each schedule with one of the loops: above, all become the same program."""
     stages = SCHEDULES[schedule]
     compiled = lower(loop, schedule).compile()
     ours = compiled(*compiled.place(make_weights(stages), make_batch()))
