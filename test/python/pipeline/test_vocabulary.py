@@ -13,6 +13,7 @@ from support.schedule_training import (
     MESHES,
     count_planned_live,
     draw_plan,
+    find_actions,
     find_issued,
     make_meshes,
     read_plan,
@@ -358,7 +359,10 @@ def test_a_loss_in_parts_is_the_loss(loss):
     closed = jax.make_jaxpr(flat)(*leaves, x, y)
     # Most in one number of parts, which each step of the cut takes in the same way.
     counts = (1, 3, 4) if loss in (head, capped, label_outside) else (3,)
-    whole = lambda head, x: loss(head, x, y)  # noqa: E731
+
+    def whole(head, x):
+        return loss(head, x, y)
+
     functions = [whole, *(in_parts(closed, y, parts) for parts in counts)]
     wanted, *found = jax.device_get(derive(functions, loss))
     for parts, (value, grads) in zip(counts, found, strict=True):
@@ -468,9 +472,19 @@ def test_a_gradient_that_depends_on_the_loss_is_refused():
 
 
 def test_given_functions_may_be_recomputed():
-    cut = mw.pipeline.vocabulary(jax.checkpoint(embed), jax.checkpoint(head))
-    orders, _ = find_orders(lower(make_loss(*cut), NAME))
+    def lower_with(*functions):
+        return lower(make_loss(*mw.pipeline.vocabulary(*functions)), NAME)
+
+    again = jax.checkpoint(embed), jax.checkpoint(head)
+    orders, _ = find_orders(lower_with(*again))
     assert {kind for row in orders for _, kind, _ in row} == set("EFSTBG")
+    # One beside one that is not has the same units.
+    for functions in ((again[0], head), (embed, again[1])):
+        program = lower_with(*functions).partitioning_result.program
+        rows = {f"m{i}": [] for i in range(MESHES)}
+        for index, action in find_actions(program).items():
+            rows[program["items"][index]["mesh"]].append(action)
+        assert list(rows.values()) == orders
 
 
 @pytest.mark.parametrize("outer", [0, 1])
