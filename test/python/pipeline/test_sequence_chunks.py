@@ -27,9 +27,9 @@ def draw(random, *shape):
     return random.normal(size=shape).astype(np.float32) / 2
 
 
-def make_inputs(stages, microbatches=MICROBATCHES):
+def make_inputs(stages, microbatches=MICROBATCHES, names="qk"):
     random = np.random.default_rng(0)
-    weights = [{n: draw(random, WIDTH, WIDTH) for n in "qk"} for _ in range(stages)]
+    weights = [{n: draw(random, WIDTH, WIDTH) for n in names} for _ in range(stages)]
     xs, ys = (
         [draw(random, ROWS, LENGTH, WIDTH) for _ in range(microbatches)]
         for _ in range(2)
@@ -86,8 +86,8 @@ def make_step(chunks=CHUNKS, loss=loss, microbatches=MICROBATCHES, **options):
     return step
 
 
-@jax.jit
-def whole_step(weights, xs, ys):
+@functools.partial(jax.jit, static_argnames="loss")
+def whole_step(weights, xs, ys, loss=loss):
     """The same step with whole sequences, and nothing of the package in it."""
 
     def total(weights):
@@ -103,7 +103,7 @@ def whole_step(weights, xs, ys):
 class Trained:
     """Two steps beside `jax.jit`: the last recording, and the largest difference."""
 
-    def __init__(self, step, config, weights, batch):
+    def __init__(self, step, config, weights, batch, loss=loss):
         lowered = mw.jit(step, config).lower(weights, *batch)
         self.program = lowered.partitioning_result.program
         compiled = lowered.compile()
@@ -115,7 +115,7 @@ class Trained:
         for _ in range(2):
             with mw.profile() as self.recording:
                 found, ours = compiled(ours, *placed)
-            expected, theirs = whole_step(theirs, *batch)
+            expected, theirs = whole_step(theirs, *batch, loss)
             pairs = zip(
                 jax.tree.leaves((found, ours)),
                 jax.tree.leaves((expected, theirs)),
@@ -217,20 +217,25 @@ def test_cuts_by_time_train(tools):
 
 
 def attend_in_place(w, h, cache):
-    """Causal attention with a cache of the whole length, and the position in it."""
-    keys, at = cache
-    q, k = (h @ w[name] for name in "qk")
+    """Causal attention with caches of the whole length, and the position in them.
+
+    Keys and values are of one type, so one could be taken for the other.
+    """
+    keys, values, at = cache
+    q, k, v = (h @ w[name] for name in "qkv")
     keys = jax.lax.dynamic_update_slice_in_dim(keys, k, at, 1)
+    values = jax.lax.dynamic_update_slice_in_dim(values, v, at, 1)
     sees = jnp.arange(LENGTH) <= (at + jnp.arange(h.shape[1]))[:, None]
     scores = jnp.where(sees, q @ keys.swapaxes(1, 2) / LENGTH, 0)
-    h = h + jnp.tanh(scores @ keys)
-    return h, (keys, at + h.shape[1])
+    h = h + jnp.tanh(scores @ values)
+    return h, (keys, values, at + h.shape[1])
 
 
 def test_a_cache_of_fixed_size_shares_its_fragments():
     def loss_in_place(weights, x, y, cache):
         if cache is None:
-            cache = [(jnp.zeros((ROWS, LENGTH, WIDTH)), 0) for _ in weights]
+            empty = jnp.zeros((ROWS, LENGTH, WIDTH))
+            cache = [(empty, empty, 0) for _ in weights]
         h, caches = x, []
         for stage, w in enumerate(weights):
             if stage:
@@ -241,14 +246,14 @@ def test_a_cache_of_fixed_size_shares_its_fragments():
 
     schedule = mw.get_pipeline_schedule("Seq1F1B")
     config = mw.make_config(make_meshes([1] * 2), pipeline_schedule=schedule)
-    weights, *batch = make_inputs(2)
+    weights, *batch = make_inputs(2, names="qkv")
 
     def count(program):
         calls = [item for item in program["items"] if item["kind"] == "call"]
         return len({item["fragment"] for item in calls if item["origins"]})
 
     four, three = (make_step(chunks, loss=loss_in_place) for chunks in (4, 3))
-    trained = Trained(four, config, weights, batch)
+    trained = Trained(four, config, weights, batch, loss_in_place)
     assert trained.difference <= 1e-5
     lowered = mw.jit(three, config).lower(weights, *batch)
     # The first chunk and the last are others than those in between.
@@ -530,8 +535,14 @@ def test_tokens_masks_and_tied_weights_train():
         "tokens": random.integers(vocabulary, size=(2 * ROWS, LENGTH)),
         "scale": draw(random, 2 * ROWS),
     }
-    step = mw.pipeline.accumulate(
-        language_loss, 2, sequence_chunks=3, sequence_axes={"tokens": 1, "scale": None}
+    even, uneven = (
+        mw.pipeline.accumulate(
+            language_loss,
+            2,
+            sequence_chunks=chunks,
+            sequence_axes={"tokens": 1, "scale": None},
+        )
+        for chunks in (3, [8, 4])
     )
     config = mw.make_config(
         make_meshes([1, 2]), pipeline_schedule=mw.get_pipeline_schedule("Seq1F1B")
