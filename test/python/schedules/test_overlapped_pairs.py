@@ -48,9 +48,17 @@ def compile_once(schedule, **options):
 
 @pytest.mark.parametrize("schedule", PAIRED)
 def test_pairs_train_as_jit(schedule):
-    """As their parts do, by the same orders (test_schedule_training)."""
+    """The orders of their parts are those of test_schedule_training."""
     assert find_pairs(lower_once(schedule))
     found = train_compiled(compile_once(schedule), schedule)
+    assert_close(found, train_plainly(PAIRED[schedule], count_copies(schedule)))
+
+
+@pytest.mark.parametrize("schedule", ["Combined1F1B", "DualPipe"])
+def test_parts_train_as_jit(schedule):
+    """Experts in programs that nothing pairs, in one copy of a model and in two."""
+    assert not find_pairs(lower_once(schedule, **PARTS))
+    found = train_compiled(compile_once(schedule, **PARTS), schedule)
     assert_close(found, train_plainly(PAIRED[schedule], count_copies(schedule)))
 
 
@@ -380,11 +388,10 @@ def test_nothing_is_paired_without_collectives():
 
 
 def test_memory_counts_the_parts_together():
-    parts = compile_once("Combined1F1B", **PARTS)
-    found = train_compiled(parts, "Combined1F1B")
-    assert_close(found, train_plainly(4, 1))
-    paired = compile_once("Combined1F1B").memory_analysis()
-    apart = parts.memory_analysis()
+    paired, apart = (
+        compile_once("Combined1F1B", **options).memory_analysis()
+        for options in ({}, PARTS)
+    )
     assert paired.keys() == apart.keys() == make_topology().keys()
     for mesh in paired:
         # Both parts need theirs until both have ended.
