@@ -73,6 +73,23 @@ def test_what_is_no_partitioned_program(tools, tmp_path, capsys):
     assert "schedule.json has no 'items'" in refused(capsys, tmp_path)
 
 
+@pytest.mark.parametrize("command", [["traffic"], ["compile", "--target=v5e:1x1"]])
+def test_python_is_given_what_errors_are_to_name(command, tools, folder, monkeypatch):
+    """What was given, also where it is a module that becomes a folder meanwhile."""
+    python = folder.parent / "python"
+    python.write_text("#!/bin/sh\nshift 3 && printf '%s\\n' \"$@\"\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("MESHWRIGHT_PYTHON", str(python))
+
+    def passed(path):
+        return tools.check("meshwright", *command, path).splitlines()
+
+    assert passed(folder)[:2] == [str(folder)] * 2
+    taken, shown, *options = passed(folder / "partitioned.mlir")
+    assert taken != shown == str(folder / "partitioned.mlir")
+    assert options == command[1:]
+
+
 def without_meshes(out):
     out.mkdir()
     (out / "schedule.json").write_text(json.dumps({name: [] for name in LISTS}))
