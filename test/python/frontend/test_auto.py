@@ -338,10 +338,20 @@ DECAYS = {
 }
 
 
-@pytest.mark.parametrize("is_first", [False, True])
-@pytest.mark.parametrize("decay", DECAYS)
-def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first):
-    """It is added to the loss at the end; there only numbers arrive."""
+@pytest.mark.parametrize(
+    ("decay", "is_first", "runs"),
+    [
+        ("squares", False, True),
+        ("squares", True, False),
+        ("products", False, False),
+        ("products", True, True),
+        ("largest", False, False),
+        ("largest", True, True),
+    ],
+)
+def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first, runs):
+    """It is added to the loss at the end; there only numbers arrive. Each decay and
+    each place is in a case that runs."""
     k = draws()
     ws = [normal(k, 16, 16) for _ in range(4)]
     x = normal(k, 4, 16)
@@ -364,8 +374,8 @@ def test_a_decay_of_weights_is_computed_with_their_layers(decay, is_first):
     items = lowered.partitioning_result.program["items"]
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert sorted(size for size in sent if size > 4) == [2 * 16 * 4] * 4
-    if is_first == (decay == "squares"):
-        return  # The numbers are those of the same sum.
+    if not runs:
+        return
     value, new = jax.jit(step)(ws, x)
     found = jitted(ws, x)
     np.testing.assert_allclose(found[0], value, rtol=1e-5)
@@ -682,11 +692,24 @@ def test_report_says_where_and_why():
     assert "mw.jit divides its layers, with mw.pipeline.scan" in out.getvalue()
 
 
-@pytest.mark.parametrize("reads", ["first layer", "every layer", "variance"])
-@pytest.mark.parametrize("length", [jnp.linalg.norm, lambda v: jnp.abs(v).max()])
-def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads):
-    """Activations, their derivatives and numbers are sent, whatever reads it."""
-    k = draws()
+LENGTHS = {"norm": jnp.linalg.norm, "largest": lambda v: jnp.abs(v).max()}
+
+
+@pytest.mark.parametrize(
+    ("length", "reads", "runs"),
+    [
+        ("norm", "first layer", False),
+        ("norm", "every layer", True),
+        ("norm", "variance", True),
+        ("largest", "first layer", True),
+        ("largest", "every layer", False),
+        ("largest", "variance", False),
+    ],
+)
+def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads, runs):
+    """Activations, their derivatives and numbers are sent, whatever reads it. Each
+    length, and each reader, is in a case that runs."""
+    k, length = draws(), LENGTHS[length]
     ws = [normal(k, 8, 8) for _ in range(4)]
 
     def loss(ws, x):
@@ -706,8 +729,8 @@ def test_a_number_of_all_weights_may_be_needed_before_their_layers(length, reads
     items = lowered.partitioning_result.program["items"]
     sent = [item["bytes"] for item in items if item["kind"] == "transfer"]
     assert sum(size for size in sent if size > 4) == 2 * 2 * 2 * 8 * 4
-    if (length is jnp.linalg.norm) == (reads == "first layer"):
-        return  # Each length, and all that reads one, is compared in another case.
+    if not runs:
+        return
     compiled = lowered.compile()
     found, wanted = compiled(*compiled.place(ws, x)), jax.jit(step)(ws, x)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):

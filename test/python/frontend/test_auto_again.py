@@ -1,6 +1,7 @@
 """Models that are applied again where gradients are taken."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -104,8 +105,9 @@ def make_step(gradient, model, is_accumulated):
     return step, optimizer
 
 
-def check(gradient, model, is_accumulated, runs=True):
-    """Weights and moments are on two meshes, none is sent, and numbers are right."""
+def check(gradient, model, is_accumulated, runs):
+    """Weights and moments are on two meshes, none is sent, and, if it runs, numbers
+    are right."""
     draw = np.random.default_rng(0).standard_normal
     weights = [
         {"w": np.float32(draw((WIDTH, WIDTH)) * WIDTH**-0.5), "b": np.zeros(WIDTH, "f")}
@@ -132,19 +134,29 @@ def check(gradient, model, is_accumulated, runs=True):
 GRADIENTS = [sharpened, learning, repeated, penalized]
 
 
-@pytest.mark.parametrize("is_accumulated", [True, False])
-@pytest.mark.parametrize("function", [model, residual])
-@pytest.mark.parametrize("gradient", GRADIENTS)
-def test_weights_stay_on_their_meshes(gradient, function, is_accumulated):
-    # Each gradient is in one that runs, and each model with and without microbatches.
-    runs = (function is model) == (gradient in (sharpened, repeated))
-    runs = runs and is_accumulated == (gradient in (sharpened, penalized))
+# Each gradient is in one that runs, and each model with and without microbatches.
+RUN = [
+    (sharpened, model, True),
+    (learning, residual, False),
+    (repeated, model, False),
+    (penalized, residual, True),
+]
+CASES = itertools.product(GRADIENTS, [model, residual], [True, False])
+
+
+@pytest.mark.parametrize(
+    ("gradient", "function", "is_accumulated", "runs"),
+    [(*case, case in RUN) for case in CASES],
+)
+def test_weights_stay_on_their_meshes(gradient, function, is_accumulated, runs):
     check(gradient, function, is_accumulated, runs)
 
 
-@pytest.mark.parametrize("is_accumulated", [True, False])
-def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(is_accumulated):
-    check(gradient_alone, iterated, is_accumulated, runs=is_accumulated)
+@pytest.mark.parametrize(("is_accumulated", "runs"), [(True, True), (False, False)])
+def test_a_model_that_is_applied_to_what_it_gave_keeps_its_weights(
+    is_accumulated, runs
+):
+    check(gradient_alone, iterated, is_accumulated, runs)
 
 
 def by_hessian(f, x):

@@ -82,16 +82,27 @@ def make_step(losses, optimizer, is_accumulated, microbatches=MICROBATCHES):
 
 
 GAN = of_discriminator, of_generator
-ACTOR = of_values, of_actions
+LOSSES = {"gan": GAN, "actor": (of_values, of_actions)}
 
 
-@pytest.mark.parametrize("is_accumulated", [True, False])
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("losses", [GAN, ACTOR], ids=["gan", "actor"])
-def test_weights_of_two_losses_stay_on_their_meshes(losses, optimizer, is_accumulated):
-    # Any two of the three are in a case that runs.
-    runs = (losses is GAN) ^ (optimizer == "adam") ^ is_accumulated
-    optimizer = OPTIMIZERS[optimizer]()
+@pytest.mark.parametrize(
+    ("losses", "optimizer", "is_accumulated", "runs"),
+    [
+        ("gan", "adam", True, True),
+        ("gan", "adam", False, False),
+        ("gan", "momentum", True, False),
+        ("gan", "momentum", False, True),
+        ("actor", "adam", True, False),
+        ("actor", "adam", False, True),
+        ("actor", "momentum", True, True),
+        ("actor", "momentum", False, False),
+    ],
+)
+def test_weights_of_two_losses_stay_on_their_meshes(
+    losses, optimizer, is_accumulated, runs
+):
+    """Any two of the three are in a case that runs."""
+    losses, optimizer = LOSSES[losses], OPTIMIZERS[optimizer]()
     models = [make(0), make(1)]
     state = models, list(map(optimizer.init, models))
     rows = np.random.default_rng(2).standard_normal((2, MICROBATCHES * ROWS, WIDTH))
