@@ -130,8 +130,8 @@ def test_these_are_all_schedules_that_split():
 
 @pytest.mark.parametrize("schedule", MESHES)
 def test_stages_that_train_nothing_have_no_halves(schedule, caplog):
-    """Whichever they are, and for each schedule in each other way for one choice of
-    them, in turns."""
+    """All choices of trained stages with `stop_gradient`; each other way of freezing
+    with one choice, rotated over the schedules."""
     first = 3 * list(MESHES).index(schedule)
     cases = [(stopped, trained) for trained in TRAINED]
     for number, freeze in enumerate((given, adapted, set_to_zero), first):

@@ -1,4 +1,4 @@
-"""What equals a program that this process has compiled takes its executable."""
+"""Reuses the executable of an equal program compiled earlier in this process."""
 
 import contextlib
 import re
@@ -7,7 +7,7 @@ from unittest import mock
 from jax._src import compiler
 from meshwright.runtime.load import compilation
 
-# What modules say of their names and of their results' does not change their code.
+# Module names and result names do not affect the code.
 _NAMES = re.compile(r'^module @\S+|jax\.result_info = "[^"]*"(, )?')
 
 _executables: dict[tuple, object] = {}
