@@ -18,9 +18,10 @@ def members() -> tuple[int, ...]:
 
 
 def regroup() -> tuple[int, ...]:
-    """Makes the processes that are left, and those that come back, the run.
+    """Makes the processes that are left the run, or also those that have come back.
 
     All that are left call it, after a `ProcessFailure` or where `returned` says so.
+    Those that have come back join in the second case, even if they are there before.
     What was compiled runs on if it needs none of those that are gone; a program for
     meshes of one that has come back is compiled again. All arrays that were in
     flight are lost; restore the state.

@@ -51,8 +51,8 @@ def runs(tmp_path_factory) -> dict:
         options = ("--restart", str(restarts), "--timeout", str(timeout))
         folder = str(folders[name])
         case = processes, 2, "recovering.py", *words, folder
-        # Forked processes are back before the others have missed them.
-        return launch(*case, options=options, forks=False, MESHWRIGHT_CACHE_DIR=cache)
+        # Forked, they are back before the others have regrouped without them.
+        return launch(*case, options=options, MESHWRIGHT_CACHE_DIR=cache)
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         return dict(zip(CASES, pool.map(run, CASES), strict=True))
@@ -255,6 +255,34 @@ def test_the_watchdog_waits_for_all_that_are_left():
     for peer in peers[:2]:
         assert peer.hear() == {"meet after": 9, "for": "return"}
         peer.say(regroup=[8, 80])
+    for peer in (*peers[:2], back):
+        formed = peer.hear()
+        assert (formed["formed"], formed["since"]) == ([0, 1, 2], {"2": 2})
+        peer.say(done=True)
+        peer.close()
+
+
+def test_one_that_is_back_before_the_others_regroup_joins_later():
+    """Until then these go on with the plans that they have."""
+    watchdog = watch(LIMIT, 3)
+    peers = [Peer(watchdog, number) for number in range(3)]
+    settle(peers)
+    peers[2].close()
+    for peer in peers[:2]:
+        assert peer.hear()["gone"] == [2]
+    back = Peer(watchdog, 2, ready=None)
+    back.say(regroup=[0, 0])
+    for peer in peers[:2]:
+        assert peer.hear() == {"which step": "return"}
+        peer.say(regroup=[0, 0])
+    for peer in peers[:2]:
+        formed = peer.hear()
+        assert (formed["formed"], formed["since"]) == ([0, 1], {})
+        assert peer.hear() == {"which step": "return"}
+        peer.say(step=7, **{"for": "return"})
+    for peer in peers[:2]:
+        assert peer.hear() == {"meet after": 8, "for": "return"}
+        peer.say(regroup=[0, 0])
     for peer in (*peers[:2], back):
         formed = peer.hear()
         assert (formed["formed"], formed["since"]) == ([0, 1, 2], {"2": 2})

@@ -203,14 +203,20 @@ class Watchdog:
         if not members <= waiting.keys():
             return
         self.generation += 1
-        for number in waiting.keys() - self._members:
-            self._since[number] = self.generation
-        joining = [waiting[number] for number in waiting.keys() - self._members]
+        absent = waiting.keys() - self._members
+        # After a loss the others go on with programs that they have, also of all
+        # processes. One that is back already does not know these: it joins later.
+        joining = {} if self._gone else {number: waiting[number] for number in absent}
+        waiting = {
+            n: p for n, p in waiting.items() if n in self._members or n in joining
+        }
+        self._since |= dict.fromkeys(joining, self.generation)
         self._members = set(waiting)
         self._gone.clear()
         self._asked.discard("return")
         self._decided.pop("return", None)
-        for peer in joining:  # Those that have asked the others meet with them, too.
+        # Those that have asked the others meet with them, too.
+        for peer in joining.values():
             for what in self._asked:
                 peer.send({"which step": what})
                 if what in self._decided:
@@ -226,6 +232,8 @@ class Watchdog:
             peer.counters = None
             peer.steps.pop("return", None)
             peer.send(message)
+        if len(joining) < len(absent):
+            self._ask_steps("return")
 
     def note_end(self, process: int) -> None:
         """Notes that a process has ended well, perhaps before it has connected."""
