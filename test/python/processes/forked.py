@@ -10,7 +10,7 @@ are forked, too, by one that it forks before it has threads. They are its childr
 in a session of its own, as those are that it starts otherwise.
 
 What Python and JAX read from the environment as they start, and the order of what is in
-sets, are those of the process that forks; the number of CPU devices is a job's own.
+sets, are those of the process that forks; a job that sets such a variable is refused.
 """
 
 import contextlib
@@ -40,6 +40,8 @@ from meshwright import launch
 assert mw.distributed and mw.jit  # Imported at their first use.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # Of <linux/prctl.h>.
 _MOST_BYTES = 1 << 18
+# What a job may set of Python and JAX, which have read the rest as they started.
+_OWN = {"JAX_NUM_CPU_DEVICES", "PYTHONPATH", "PYTHONUNBUFFERED"}
 _prctl = ctypes.CDLL(None).prctl
 
 
@@ -102,6 +104,14 @@ def become(job: dict, files: list[int]) -> None:
     for number, file in enumerate(files[:2], 1):
         os.dup2(file, number)
         os.close(file)
+    late = [
+        name
+        for name, value in job["variables"].items()
+        if name.startswith(("JAX_", "PYTHON")) and name not in _OWN
+        if os.environ.get(name) != value
+    ]
+    if late:
+        sys.exit(f"too late to set {', '.join(late)} of a forked process (forks=False)")
     os.environ.clear()
     os.environ.update(job["variables"])
     if "PYTHONUNBUFFERED" in os.environ:
