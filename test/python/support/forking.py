@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from support.tools import ROOT
 
+STARTED = pathlib.Path(__file__).parent / "started"  # Settings of all processes.
 SERVER = ROOT / "test" / "python" / "processes" / "forked.py"
 LEAVE = 100  # Seconds in which what a run has killed is gone, on a busy machine.
 
@@ -93,8 +94,7 @@ def _address() -> bytes:
 
 
 def _start() -> tuple[bytes, subprocess.Popen]:
-    paths = [pathlib.Path(__file__).parent / "started"]
-    paths += [ROOT / "test" / "python", ROOT / "python"]
+    paths = [STARTED, ROOT / "test" / "python", ROOT / "python"]
     paths += [os.environ["MESHWRIGHT_EXTENSION"]]
     paths += filter(None, [os.environ.get("PYTHONPATH")])
     path = os.pathsep.join(map(str, paths))

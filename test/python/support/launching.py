@@ -15,14 +15,13 @@ from support import forking
 from support.tools import ROOT
 
 SCRIPTS = ROOT / "test" / "python" / "processes"
-STARTED = pathlib.Path(__file__).parent / "started"  # Settings of all processes.
-FORKING = (sys.executable, str(SCRIPTS / "forked.py"))  # As the launcher, that forks.
+FORKING = (sys.executable, str(forking.SERVER))  # As the launcher, that forks.
 LIMIT = 400  # Seconds: what takes longer hangs, also on a busy machine.
 PATIENCE = 120  # Seconds that a process of a run waits for another one there.
 
 
 def environment(**variables: str) -> dict[str, str]:
-    paths = [STARTED, ROOT / "python", os.environ["MESHWRIGHT_EXTENSION"]]
+    paths = [forking.STARTED, ROOT / "python", os.environ["MESHWRIGHT_EXTENSION"]]
     given = {
         "PYTHONPATH": os.pathsep.join(map(str, paths)),
         "JAX_NUM_CPU_DEVICES": "4",
@@ -41,7 +40,7 @@ def bare_environment(**variables: str) -> dict[str, str]:
 
 def usual_path() -> str:
     """Without the settings that make starts and ends of tests' processes short."""
-    return environment()["PYTHONPATH"].removeprefix(f"{STARTED}{os.pathsep}")
+    return environment()["PYTHONPATH"].removeprefix(f"{forking.STARTED}{os.pathsep}")
 
 
 def launch(

@@ -232,7 +232,7 @@ class Watchdog:
             peer.counters = None
             peer.steps.pop("return", None)
             peer.send(message)
-        if len(joining) < len(absent):
+        if absent and not joining:
             self._ask_steps("return")
 
     def note_end(self, process: int) -> None:
